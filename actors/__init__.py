@@ -1,0 +1,1 @@
+"""One file per actor, then what the actors are made of."""

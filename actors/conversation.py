@@ -1,0 +1,118 @@
+"""The encoded history: what every request of a session is joined from.
+
+A message is encoded once, when it is appended, and never again. A request is the head, the messages and
+the closing bracket joined, so that each request is the one before it plus what came since. A fork shares
+the very same bytes.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ipc.messages import ModelAnswer, ToolCall
+
+_encode = msgspec.json.Encoder().encode
+
+CLOSING = b"]}"
+
+
+class Conversation:
+    """Messages of one session as immutable bytes, behind a head that never changes.
+
+    `head` is the request up to and including the opening bracket of `messages`
+    (`{"model":...,"tools":[...],"messages":[`); `messages[0]` is the system message.
+    """
+
+    __slots__ = ("_fork_count", "_messages", "_pending", "head")
+
+    def __init__(self, head: bytes, messages: Iterable[bytes], *, fork_count: int = 0) -> None:
+        self.head = head
+        self._messages: list[bytes] = list(messages)
+        self._fork_count = fork_count
+        self._pending: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    @property
+    def messages(self) -> Sequence[bytes]:
+        """The encoded messages, system message first. Not to be changed."""
+        return self._messages
+
+    @property
+    def open_calls(self) -> Sequence[str]:
+        """Ids of tool calls of the last assistant message that have no result yet, in order."""
+        return self._pending
+
+    @property
+    def tail(self) -> tuple[bytes, ...]:
+        """What was appended behind the fork; everything when this is no fork."""
+        return tuple(self._messages[self._fork_count :])
+
+    def body(self) -> bytes:
+        """The request body; a byte-prefix extension of every earlier one, but for `CLOSING`."""
+        if self._pending:
+            raise ValueError(f"tool calls without a result: {', '.join(self._pending)}")
+        return self.head + b",".join(self._messages) + CLOSING
+
+    def size(self) -> int:
+        """Bytes of all messages."""
+        return sum(map(len, self._messages))
+
+    def append(self, message: bytes) -> None:
+        """Take an encoded message that is neither an answer with calls nor a tool result."""
+        if self._pending:
+            raise ValueError(f"tool calls without a result: {', '.join(self._pending)}")
+        self._messages.append(message)
+
+    def append_answer(self, answer: ModelAnswer) -> bytes:
+        """Take the model's answer, return the bytes that were appended."""
+        encoded = encode_assistant(answer.text, answer.tool_calls)
+        self.append(encoded)
+        self._pending = [call.id for call in answer.tool_calls]
+        return encoded
+
+    def append_result(self, call_id: str, content: str) -> bytes:
+        """Take the result of the oldest open call, return the bytes that were appended."""
+        if not self._pending or self._pending[0] != call_id:
+            raise ValueError(f"no result is due for {call_id}; open calls: {self._pending}")
+        encoded = encode_tool_result(call_id, content)
+        self._messages.append(encoded)
+        del self._pending[0]
+        return encoded
+
+    def fork(self, extra: Iterable[bytes] = ()) -> "Conversation":
+        """An independent copy that shares every encoded message; `extra` goes behind it.
+
+        `fork_count` of the result is the number of messages that were shared.
+        """
+        return Conversation(self.head, [*self._messages, *extra], fork_count=len(self._messages))
+
+
+def encode_head(model: str, tools: bytes, options: dict[str, Any]) -> bytes:
+    """The request up to the opening bracket of `messages`; `tools` is the encoded array."""
+    start = _encode({"model": model, **options})[:-1]
+    return start + b',"tools":' + tools + b',"messages":['
+
+
+def encode_system(text: str) -> bytes:
+    return _encode({"role": "system", "content": text})
+
+
+def encode_user(text: str) -> bytes:
+    return _encode({"role": "user", "content": text})
+
+
+def encode_assistant(text: str, calls: Sequence[ToolCall] = ()) -> bytes:
+    """An assistant message; `content` is null when there are only calls, as most servers accept."""
+    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if calls:
+        message["tool_calls"] = [
+            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in calls
+        ]
+    return _encode(message)
+
+
+def encode_tool_result(call_id: str, content: str) -> bytes:
+    return _encode({"role": "tool", "tool_call_id": call_id, "content": content})

@@ -1,0 +1,1 @@
+"""Where answers come from: directly from a server, or through the parent."""

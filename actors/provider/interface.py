@@ -1,0 +1,37 @@
+"""What the turn loop needs from a model, whoever carries the request there."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from actors.conversation import Conversation
+from ipc.messages import Problem, StreamEvent
+
+
+class ProviderError(Exception):
+    """A request failed for good: retries are spent, or would not help.
+
+    `code` is one of `unauthorized`, `forbidden`, `model_not_found`, `context_length_exceeded`,
+    `rate_limited`, `bad_request`, `unreachable`, `idle_timeout`, `total_timeout`, `connection_lost`,
+    `bad_stream`, `server_error`. No text of it ever holds a key.
+    """
+
+    def __init__(self, code: str, message: str, next_step: str = "", *, partial_text: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.next_step = next_step
+        self.partial_text = partial_text
+        """What had arrived of the answer before the failure."""
+
+    def problem(self) -> Problem:
+        return Problem(code=self.code, message=self.message, next_step=self.next_step)
+
+
+class Provider(Protocol):
+    """Sends one conversation, yields the answer as it comes.
+
+    The last event of a stream that ends well is a `ModelAnswer`. Raises `ProviderError`. Cancelling the
+    consuming task (or `aclose` on the iterator) aborts the request at once.
+    """
+
+    def stream(self, conversation: Conversation) -> AsyncIterator[StreamEvent]: ...

@@ -1,0 +1,1 @@
+"""One file a tool, its description in the .md beside it."""

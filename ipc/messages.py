@@ -1,0 +1,545 @@
+"""Every message that two processes exchange, and the values it carries.
+
+A command is imperative and gets exactly one reply. A fact is past tense, carries its publisher's
+sequence number and gets none. Ids, sender and sequence live in the envelope (`ipc/codec.py`), the
+payload here is only what is said. All are frozen and refuse unknown fields. `docs/messages.md` is this
+vocabulary as a protocol page; a test compares the two.
+"""
+
+from typing import Literal
+
+import msgspec
+
+PROTOCOL_VERSION = 1
+
+ActorName = Literal["supervisor", "parent", "plan_store", "worker", "ui", "headless", "client"]
+PlanStatus = Literal["pending", "in_progress", "blocked", "done"]
+ToolStatus = Literal["ok", "error", "denied", "cancelled"]
+TurnStatus = Literal["completed", "failed", "limit", "cancelled"]
+Mode = Literal["plan", "agent", "yolo"]
+Level = Literal["info", "warning", "error"]
+Decision = Literal["allow_once", "allow_session", "allow_always", "deny"]
+DelegationStatus = Literal["completed", "partial", "failed"]
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of a message; never sent alone."""
+
+
+# --- values ------------------------------------------------------------------------------------------
+
+
+class PlanItem(Value):
+    """One step of the plan, normalized: every field is present, empty ones are empty."""
+
+    id: str
+    """Stable, human-readable, unique in the plan: `inspect`, `run-tests`."""
+    title: str
+    """What the step achieves, one line."""
+    status: PlanStatus
+    """`blocked` means waiting for a person or a service."""
+    details: str = ""
+    """Short background, or empty."""
+    dependencies: tuple[str, ...] = ()
+    """Ids of items that come first."""
+    next_action: str = ""
+    """What happens next; empty only when done."""
+    evidence: tuple[str, ...] = ()
+    """What shows it is done: a command, a `file:line`; never a whole output."""
+
+
+class Plan(Value):
+    """The workspace plan: the tool result, the fact, the panel and the file are all this object."""
+
+    version: int = 1
+    """Version of the format."""
+    revision: int = 0
+    """Counts replacements of this workspace's plan."""
+    updated_at: str = msgspec.field(default="", name="updatedAt")
+    """UTC, milliseconds, `Z`; empty when there never was a plan."""
+    reason: str = ""
+    """Why the plan was last replaced."""
+    items: tuple[PlanItem, ...] = ()
+    """The steps in order, at most 20."""
+
+
+class PlanProblem(Value):
+    """One broken rule of a refused plan."""
+
+    item: str
+    """The item as a person would point at it: `item 3 (id "verify")`, or `plan`."""
+    rule: str
+    """Stable code of the rule: `duplicate_id`, `second_in_progress`, ..."""
+    message: str
+    """What is wrong, with the value received and what is allowed."""
+    fix: str
+    """What to do about it, one sentence."""
+
+
+class Usage(Value):
+    """Tokens and money; sums of what the server reported."""
+
+    prompt_tokens: int = 0
+    """Tokens sent, cached ones included."""
+    cached_tokens: int = 0
+    """Of these, tokens the provider served from its prompt cache."""
+    completion_tokens: int = 0
+    """Tokens generated, reasoning included."""
+    cost_usd: float | None = None
+    """US dollars; null when no price is known."""
+
+
+class Problem(Value):
+    """What went wrong, for a person."""
+
+    code: str
+    """Stable, for scripts."""
+    message: str
+    """What happened, to what."""
+    next_step: str = ""
+    """What to do next."""
+
+
+class ToolCall(Value):
+    """A call as the model made it."""
+
+    id: str
+    """The provider's call id; the result carries the same."""
+    name: str
+    """The tool's name, unchecked."""
+    arguments: str
+    """The argument text as it came, unparsed."""
+
+
+# --- what a model streams (provider -> turn loop, and parent -> worker) --------------------------------
+
+
+class TextDelta(Value, tag=True):
+    """A piece of the answer."""
+
+    text: str
+    """Any length, never empty."""
+
+
+class ReasoningDelta(Value, tag=True):
+    """A piece of the model's reasoning, where the server shows it."""
+
+    text: str
+    """Any length, never empty."""
+
+
+class RetryScheduled(Value, tag=True):
+    """The request failed before its first byte and will be sent again."""
+
+    attempt: int
+    """Number of the coming attempt, the first retry is 2."""
+    delay_s: float
+    """Seconds until it is sent."""
+    reason: str
+    """Why the last one failed, one line."""
+
+
+class ModelAnswer(Value, tag=True):
+    """The whole answer, assembled; always the last piece of a stream."""
+
+    text: str = ""
+    """The content, empty when the model only called tools."""
+    reasoning: str = ""
+    """The reasoning, where the server shows it."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """In the order of the model, ids filled in and unique."""
+    finish_reason: str = ""
+    """As the server said: `stop`, `tool_calls`, `length`, ...; empty when it said nothing."""
+    usage: Usage | None = None
+    """Null when the server reports none."""
+
+
+StreamEvent = TextDelta | ReasoningDelta | RetryScheduled | ModelAnswer
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag=True):
+    """Base of all that is sent as a payload; the tag is the class name."""
+
+
+# --- commands ------------------------------------------------------------------------------------------
+
+
+class Command(Message):
+    """An imperative; gets exactly one reply before the caller's deadline."""
+
+
+class Ping(Command):
+    """To any mailbox: are you there? Answered with `Pong`, also while work is going on."""
+
+
+class GetSnapshot(Command):
+    """To a publisher: everything published so far, shortened to what still matters. `Snapshot`."""
+
+
+class Stop(Command):
+    """To any mailbox: end in good order. `Accepted`, then the process exits."""
+
+    reason: str
+    """For the log and the person: `quit`, `SIGTERM`, ..."""
+
+
+class StartTurn(Command):
+    """To the parent: take this prompt. `Accepted`, or `Refused` with `turn_running`."""
+
+    prompt: str
+    """The user's text."""
+
+
+class CancelTurn(Command):
+    """To the parent: stop the running turn. `Accepted`, also when none runs."""
+
+
+class SettleAsk(Command):
+    """To the parent: the person's answer to an `AskRaised`. `Accepted` or `Refused`."""
+
+    ask_id: str
+    """As in the fact."""
+    decision: Decision
+    """For a question of the model: `allow_once` with the answer in `text`, or `deny`."""
+    text: str = ""
+    """The answer, or a sentence for the model that goes with a refusal."""
+
+
+class ReplacePlan(Command):
+    """To the plan store: replace the whole plan. `PlanStored` or `PlanRefused`."""
+
+    reason: str
+    """Why, one line."""
+    items: tuple[PlanItem, ...]
+    """All steps of the new plan."""
+    based_on: int | None = None
+    """The revision the caller saw; a different current one is refused as `stale_plan`. Null: any."""
+
+
+class GetPlan(Command):
+    """To the plan store. `PlanStored` with the current plan."""
+
+
+class ClearPlan(Command):
+    """To the plan store: start over with no items. `PlanStored`."""
+
+
+class StartDelegation(Command):
+    """Parent to worker: work on this. `Accepted`, or `Refused` with `busy`."""
+
+    agent_id: str
+    """Minted by the parent: `subagent-7f3a`."""
+    fork: bytes
+    """The parent's messages, encoded and joined by commas, system message first."""
+    fork_count: int
+    """How many messages `fork` holds."""
+    opening: tuple[bytes, ...]
+    """Encoded messages behind the fork: the bootstrap result and the instructions."""
+    workspace: str
+    """Absolute path of the workspace."""
+    max_rounds: int
+    """Most tool rounds of the delegation."""
+
+
+class CancelDelegation(Command):
+    """Parent to worker: stop and hand in what you have. `Accepted`."""
+
+    reason: str
+    """`cancelled` or `timeout`."""
+
+
+class CompleteModel(Command):
+    """Worker to parent: send the fork plus this tail to the model. `ModelCompleted` or `Refused`."""
+
+    tail: tuple[bytes, ...]
+    """Encoded messages behind the fork, the opening included."""
+
+
+class ReportActivity(Command):
+    """Worker to parent: what the subagent is doing. `Accepted`."""
+
+    phase: str
+    """`reasoning`, a tool's name, `reviewing`, ..."""
+    detail: str
+    """One line, not yet cleaned: the parent treats it as hostile."""
+
+
+class FinishDelegation(Command):
+    """Worker to parent: the end of the delegation. `Accepted`; only then may the worker exit."""
+
+    status: DelegationStatus
+    """`partial` when something stopped it."""
+    texts: tuple[str, ...]
+    """The assistant texts of the run, oldest first, the final one last; not yet normalized."""
+    problem: Problem | None = None
+    """Why it is not `completed`."""
+
+
+# --- replies --------------------------------------------------------------------------------------------
+
+
+class Reply(Message):
+    """The one answer to a command."""
+
+
+class Accepted(Reply):
+    """Done, or begun."""
+
+
+class Refused(Reply):
+    """Not done; nothing has changed."""
+
+    code: str
+    """Stable: `unknown_message`, `bad_frame`, `wrong_version`, `too_large`, `not_for_me`, `busy`, ..."""
+    message: str
+    """What was refused and why."""
+    next_step: str = ""
+    """What to do about it."""
+
+
+class Pong(Reply):
+    """Alive."""
+
+    actor: ActorName
+    """Who answers."""
+    pid: int
+    """Its process id."""
+    refused: dict[str, int]
+    """Frames refused so far, by code."""
+
+
+class PlanStored(Reply):
+    """The plan as it now lies on disk."""
+
+    plan: Plan
+    """Complete and normalized."""
+
+
+class PlanRefused(Reply):
+    """The plan broke rules; file and panel are as before."""
+
+    problems: tuple[PlanProblem, ...]
+    """All of them, not only the first."""
+    plan: Plan
+    """The plan that still holds."""
+
+
+class ModelCompleted(Reply):
+    """The end of a `CompleteModel`; its stream came before as `ModelStreamed`."""
+
+    answer: ModelAnswer
+    """The whole answer."""
+
+
+class Snapshot(Reply):
+    """The state of one publisher as the shortest list of facts that rebuilds it."""
+
+    epoch: str
+    """Names one life of the publisher; a new process has a new one."""
+    seq: int
+    """Facts up to this number are contained."""
+    facts: tuple["AnyFact", ...]
+    """Apply them in order to an empty state."""
+
+
+# --- facts ----------------------------------------------------------------------------------------------
+
+
+class Fact(Message):
+    """Something that happened; numbered by its publisher."""
+
+
+class Beat(Fact):
+    """A publisher's heartbeat; carries the last number and uses none, so that a lost last fact shows."""
+
+
+class ProcessStarted(Fact):
+    """The supervisor started an actor."""
+
+    actor: ActorName
+    """Which one."""
+    pid: int
+    """Its process id."""
+
+
+class ProcessExited(Fact):
+    """An actor ended."""
+
+    actor: ActorName
+    """Which one."""
+    pid: int
+    """What its process id was."""
+    status: int
+    """Exit status, or minus the signal's number."""
+    restarting: bool
+    """Whether a successor is being started."""
+
+
+class SessionOpened(Fact):
+    """A session began or was opened again; the first fact of the parent."""
+
+    session_id: str
+    """As in the log's file name."""
+    workspace: str
+    """Absolute path."""
+    model: str
+    """As sent to the server."""
+    mode: Mode
+    """Permission mode."""
+    offline: bool
+    """True when the built-in model answers."""
+    context_window: int
+    """Tokens; 0 when unknown."""
+    system_sha256: str
+    """Hex digest of the system message's bytes."""
+    tools_sha256: str
+    """Hex digest of the tools array's bytes."""
+
+
+class TurnStarted(Fact):
+    """A prompt was taken."""
+
+    turn: int
+    """Counts the session's prompts from 1."""
+    prompt: str
+    """The user's text."""
+
+
+class MessageDelta(Fact):
+    """A piece of the model's text."""
+
+    turn: int
+    """The running turn."""
+    kind: Literal["text", "reasoning"]
+    """Answer or reasoning."""
+    text: str
+    """Uncleaned: it is cleaned where it is drawn."""
+
+
+class ToolStarted(Fact):
+    """A tool call is being carried out."""
+
+    call_id: str
+    """The provider's id."""
+    name: str
+    """The tool's name."""
+    summary: str
+    """One line: path, command, query."""
+
+
+class ToolFinished(Fact):
+    """A tool call has its result."""
+
+    call_id: str
+    """The provider's id."""
+    name: str
+    """The tool's name."""
+    status: ToolStatus
+    """How it ended."""
+    duration_ms: int
+    """Milliseconds from start to result."""
+    display: str
+    """For the person: first lines of the output, a diff, an error; bounded, uncleaned."""
+
+
+class AskRaised(Fact):
+    """An approval or a question waits for the person."""
+
+    ask_id: str
+    """To be sent back in `SettleAsk`."""
+    kind: Literal["approval", "question"]
+    """Whether a tool asks for leave, or the model for an answer."""
+    tool: str
+    """The tool's name."""
+    title: str
+    """One line: what is asked."""
+    body: str
+    """The command, the diff or the question in full; uncleaned."""
+    options: tuple[str, ...] = ()
+    """Suggested answers of a question."""
+
+
+class AskSettled(Fact):
+    """An approval or a question was answered or has lapsed."""
+
+    ask_id: str
+    """As in `AskRaised`."""
+    outcome: str
+    """The decision, or `lapsed`."""
+
+
+class UsageReported(Fact):
+    """Tokens so far."""
+
+    turn: Usage
+    """This turn."""
+    total: Usage
+    """The session, subagents included."""
+    subagent: Usage
+    """The subagents' share of the total."""
+    context_tokens: int
+    """Size of the last request of the parent, tokens."""
+
+
+class SubagentActivityChanged(Fact):
+    """What the subagent does, as far as it is safe to show."""
+
+    agent_id: str
+    """Minted by the parent."""
+    phase: str
+    """`starting`, `reasoning`, a tool's name, `reviewing`, `completed`, `partial`, `failed`, `cancelled`, `timeout`."""
+    detail: str
+    """One line, bounded."""
+    elapsed_ms: int
+    """Milliseconds since the delegation started, at this fact."""
+    active: bool
+    """False once it has ended."""
+
+
+class NoticeRaised(Fact):
+    """Something a person should know."""
+
+    level: Level
+    """How serious."""
+    message: str
+    """What happened and what to do, one or two sentences."""
+
+
+class TurnFinished(Fact):
+    """The turn is over."""
+
+    turn: int
+    """Which one."""
+    status: TurnStatus
+    """How it ended."""
+    final_text: str
+    """The answer; may be empty when it did not complete."""
+    problem: Problem | None = None
+    """Why it did not complete."""
+
+
+class PlanChanged(Fact):
+    """The workspace plan was loaded, replaced or cleared."""
+
+    plan: Plan
+    """Complete and normalized."""
+
+
+class ModelStreamed(Fact):
+    """Parent to worker, on their private link: a piece of the answer to the running `CompleteModel`."""
+
+    event: StreamEvent
+    """The piece."""
+
+
+AnyCommand = (
+    Ping | GetSnapshot | Stop | StartTurn | CancelTurn | SettleAsk | ReplacePlan | GetPlan | ClearPlan
+    | StartDelegation | CancelDelegation | CompleteModel | ReportActivity | FinishDelegation
+)  # fmt: skip
+AnyReply = Accepted | Refused | Pong | PlanStored | PlanRefused | ModelCompleted | Snapshot
+AnyFact = (
+    Beat | ProcessStarted | ProcessExited | SessionOpened | TurnStarted | MessageDelta | ToolStarted
+    | ToolFinished | AskRaised | AskSettled | UsageReported | SubagentActivityChanged | NoticeRaised
+    | TurnFinished | PlanChanged | ModelStreamed
+)  # fmt: skip
+AnyMessage = AnyCommand | AnyReply | AnyFact

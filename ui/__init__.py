@@ -1,0 +1,1 @@
+"""Draws a state and sends intents."""
