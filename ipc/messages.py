@@ -29,7 +29,7 @@ class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 # --- values ------------------------------------------------------------------------------------------
 
 
-class PlanItem(Value):
+class PlanItem(Value, frozen=True):
     """One step of the plan, normalized: every field is present, empty ones are empty."""
 
     id: str
@@ -48,7 +48,7 @@ class PlanItem(Value):
     """What shows it is done: a command, a `file:line`; never a whole output."""
 
 
-class Plan(Value):
+class Plan(Value, frozen=True):
     """The workspace plan: the tool result, the fact, the panel and the file are all this object."""
 
     version: int = 1
@@ -63,7 +63,7 @@ class Plan(Value):
     """The steps in order, at most 20."""
 
 
-class PlanProblem(Value):
+class PlanProblem(Value, frozen=True):
     """One broken rule of a refused plan."""
 
     item: str
@@ -76,7 +76,7 @@ class PlanProblem(Value):
     """What to do about it, one sentence."""
 
 
-class Usage(Value):
+class Usage(Value, frozen=True):
     """Tokens and money; sums of what the server reported."""
 
     prompt_tokens: int = 0
@@ -89,7 +89,7 @@ class Usage(Value):
     """US dollars; null when no price is known."""
 
 
-class Problem(Value):
+class Problem(Value, frozen=True):
     """What went wrong, for a person."""
 
     code: str
@@ -100,7 +100,7 @@ class Problem(Value):
     """What to do next."""
 
 
-class ToolCall(Value):
+class ToolCall(Value, frozen=True):
     """A call as the model made it."""
 
     id: str
@@ -114,21 +114,21 @@ class ToolCall(Value):
 # --- what a model streams (provider -> turn loop, and parent -> worker) --------------------------------
 
 
-class TextDelta(Value, tag=True):
+class TextDelta(Value, frozen=True, tag=True):
     """A piece of the answer."""
 
     text: str
     """Any length, never empty."""
 
 
-class ReasoningDelta(Value, tag=True):
+class ReasoningDelta(Value, frozen=True, tag=True):
     """A piece of the model's reasoning, where the server shows it."""
 
     text: str
     """Any length, never empty."""
 
 
-class RetryScheduled(Value, tag=True):
+class RetryScheduled(Value, frozen=True, tag=True):
     """The request failed before its first byte and will be sent again."""
 
     attempt: int
@@ -139,7 +139,7 @@ class RetryScheduled(Value, tag=True):
     """Why the last one failed, one line."""
 
 
-class ModelAnswer(Value, tag=True):
+class ModelAnswer(Value, frozen=True, tag=True):
     """The whole answer, assembled; always the last piece of a stream."""
 
     text: str = ""
@@ -164,37 +164,37 @@ class Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 # --- commands ------------------------------------------------------------------------------------------
 
 
-class Command(Message):
+class Command(Message, frozen=True):
     """An imperative; gets exactly one reply before the caller's deadline."""
 
 
-class Ping(Command):
+class Ping(Command, frozen=True):
     """To any mailbox: are you there? Answered with `Pong`, also while work is going on."""
 
 
-class GetSnapshot(Command):
+class GetSnapshot(Command, frozen=True):
     """To a publisher: everything published so far, shortened to what still matters. `Snapshot`."""
 
 
-class Stop(Command):
+class Stop(Command, frozen=True):
     """To any mailbox: end in good order. `Accepted`, then the process exits."""
 
     reason: str
     """For the log and the person: `quit`, `SIGTERM`, ..."""
 
 
-class StartTurn(Command):
+class StartTurn(Command, frozen=True):
     """To the parent: take this prompt. `Accepted`, or `Refused` with `turn_running`."""
 
     prompt: str
     """The user's text."""
 
 
-class CancelTurn(Command):
+class CancelTurn(Command, frozen=True):
     """To the parent: stop the running turn. `Accepted`, also when none runs."""
 
 
-class SettleAsk(Command):
+class SettleAsk(Command, frozen=True):
     """To the parent: the person's answer to an `AskRaised`. `Accepted` or `Refused`."""
 
     ask_id: str
@@ -205,7 +205,7 @@ class SettleAsk(Command):
     """The answer, or a sentence for the model that goes with a refusal."""
 
 
-class ReplacePlan(Command):
+class ReplacePlan(Command, frozen=True):
     """To the plan store: replace the whole plan. `PlanStored` or `PlanRefused`."""
 
     reason: str
@@ -216,15 +216,15 @@ class ReplacePlan(Command):
     """The revision the caller saw; a different current one is refused as `stale_plan`. Null: any."""
 
 
-class GetPlan(Command):
+class GetPlan(Command, frozen=True):
     """To the plan store. `PlanStored` with the current plan."""
 
 
-class ClearPlan(Command):
+class ClearPlan(Command, frozen=True):
     """To the plan store: start over with no items. `PlanStored`."""
 
 
-class StartDelegation(Command):
+class StartDelegation(Command, frozen=True):
     """Parent to worker: work on this. `Accepted`, or `Refused` with `busy`."""
 
     agent_id: str
@@ -241,21 +241,21 @@ class StartDelegation(Command):
     """Most tool rounds of the delegation."""
 
 
-class CancelDelegation(Command):
+class CancelDelegation(Command, frozen=True):
     """Parent to worker: stop and hand in what you have. `Accepted`."""
 
     reason: str
     """`cancelled` or `timeout`."""
 
 
-class CompleteModel(Command):
+class CompleteModel(Command, frozen=True):
     """Worker to parent: send the fork plus this tail to the model. `ModelCompleted` or `Refused`."""
 
     tail: tuple[bytes, ...]
     """Encoded messages behind the fork, the opening included."""
 
 
-class ReportActivity(Command):
+class ReportActivity(Command, frozen=True):
     """Worker to parent: what the subagent is doing. `Accepted`."""
 
     phase: str
@@ -264,7 +264,7 @@ class ReportActivity(Command):
     """One line, not yet cleaned: the parent treats it as hostile."""
 
 
-class FinishDelegation(Command):
+class FinishDelegation(Command, frozen=True):
     """Worker to parent: the end of the delegation. `Accepted`; only then may the worker exit."""
 
     status: DelegationStatus
@@ -278,15 +278,15 @@ class FinishDelegation(Command):
 # --- replies --------------------------------------------------------------------------------------------
 
 
-class Reply(Message):
+class Reply(Message, frozen=True):
     """The one answer to a command."""
 
 
-class Accepted(Reply):
+class Accepted(Reply, frozen=True):
     """Done, or begun."""
 
 
-class Refused(Reply):
+class Refused(Reply, frozen=True):
     """Not done; nothing has changed."""
 
     code: str
@@ -297,7 +297,7 @@ class Refused(Reply):
     """What to do about it."""
 
 
-class Pong(Reply):
+class Pong(Reply, frozen=True):
     """Alive."""
 
     actor: ActorName
@@ -308,14 +308,14 @@ class Pong(Reply):
     """Frames refused so far, by code."""
 
 
-class PlanStored(Reply):
+class PlanStored(Reply, frozen=True):
     """The plan as it now lies on disk."""
 
     plan: Plan
     """Complete and normalized."""
 
 
-class PlanRefused(Reply):
+class PlanRefused(Reply, frozen=True):
     """The plan broke rules; file and panel are as before."""
 
     problems: tuple[PlanProblem, ...]
@@ -324,14 +324,14 @@ class PlanRefused(Reply):
     """The plan that still holds."""
 
 
-class ModelCompleted(Reply):
+class ModelCompleted(Reply, frozen=True):
     """The end of a `CompleteModel`; its stream came before as `ModelStreamed`."""
 
     answer: ModelAnswer
     """The whole answer."""
 
 
-class Snapshot(Reply):
+class Snapshot(Reply, frozen=True):
     """The state of one publisher as the shortest list of facts that rebuilds it."""
 
     epoch: str
@@ -345,15 +345,15 @@ class Snapshot(Reply):
 # --- facts ----------------------------------------------------------------------------------------------
 
 
-class Fact(Message):
+class Fact(Message, frozen=True):
     """Something that happened; numbered by its publisher."""
 
 
-class Beat(Fact):
+class Beat(Fact, frozen=True):
     """A publisher's heartbeat; carries the last number and uses none, so that a lost last fact shows."""
 
 
-class ProcessStarted(Fact):
+class ProcessStarted(Fact, frozen=True):
     """The supervisor started an actor."""
 
     actor: ActorName
@@ -362,7 +362,7 @@ class ProcessStarted(Fact):
     """Its process id."""
 
 
-class ProcessExited(Fact):
+class ProcessExited(Fact, frozen=True):
     """An actor ended."""
 
     actor: ActorName
@@ -375,7 +375,7 @@ class ProcessExited(Fact):
     """Whether a successor is being started."""
 
 
-class SessionOpened(Fact):
+class SessionOpened(Fact, frozen=True):
     """A session began or was opened again; the first fact of the parent."""
 
     session_id: str
@@ -396,7 +396,7 @@ class SessionOpened(Fact):
     """Hex digest of the tools array's bytes."""
 
 
-class TurnStarted(Fact):
+class TurnStarted(Fact, frozen=True):
     """A prompt was taken."""
 
     turn: int
@@ -405,7 +405,7 @@ class TurnStarted(Fact):
     """The user's text."""
 
 
-class MessageDelta(Fact):
+class MessageDelta(Fact, frozen=True):
     """A piece of the model's text."""
 
     turn: int
@@ -416,7 +416,7 @@ class MessageDelta(Fact):
     """Uncleaned: it is cleaned where it is drawn."""
 
 
-class ToolStarted(Fact):
+class ToolStarted(Fact, frozen=True):
     """A tool call is being carried out."""
 
     call_id: str
@@ -427,7 +427,7 @@ class ToolStarted(Fact):
     """One line: path, command, query."""
 
 
-class ToolFinished(Fact):
+class ToolFinished(Fact, frozen=True):
     """A tool call has its result."""
 
     call_id: str
@@ -442,7 +442,7 @@ class ToolFinished(Fact):
     """For the person: first lines of the output, a diff, an error; bounded, uncleaned."""
 
 
-class AskRaised(Fact):
+class AskRaised(Fact, frozen=True):
     """An approval or a question waits for the person."""
 
     ask_id: str
@@ -459,7 +459,7 @@ class AskRaised(Fact):
     """Suggested answers of a question."""
 
 
-class AskSettled(Fact):
+class AskSettled(Fact, frozen=True):
     """An approval or a question was answered or has lapsed."""
 
     ask_id: str
@@ -468,7 +468,7 @@ class AskSettled(Fact):
     """The decision, or `lapsed`."""
 
 
-class UsageReported(Fact):
+class UsageReported(Fact, frozen=True):
     """Tokens so far."""
 
     turn: Usage
@@ -481,13 +481,13 @@ class UsageReported(Fact):
     """Size of the last request of the parent, tokens."""
 
 
-class SubagentActivityChanged(Fact):
+class SubagentActivityChanged(Fact, frozen=True):
     """What the subagent does, as far as it is safe to show."""
 
     agent_id: str
     """Minted by the parent."""
     phase: str
-    """`starting`, `reasoning`, a tool's name, `reviewing`, `completed`, `partial`, `failed`, `cancelled`, `timeout`."""
+    """`starting`, `reasoning`, a tool's name, `reviewing`, or how it ended: `completed`, `timeout`, ..."""
     detail: str
     """One line, bounded."""
     elapsed_ms: int
@@ -496,7 +496,7 @@ class SubagentActivityChanged(Fact):
     """False once it has ended."""
 
 
-class NoticeRaised(Fact):
+class NoticeRaised(Fact, frozen=True):
     """Something a person should know."""
 
     level: Level
@@ -505,7 +505,7 @@ class NoticeRaised(Fact):
     """What happened and what to do, one or two sentences."""
 
 
-class TurnFinished(Fact):
+class TurnFinished(Fact, frozen=True):
     """The turn is over."""
 
     turn: int
@@ -518,14 +518,14 @@ class TurnFinished(Fact):
     """Why it did not complete."""
 
 
-class PlanChanged(Fact):
+class PlanChanged(Fact, frozen=True):
     """The workspace plan was loaded, replaced or cleared."""
 
     plan: Plan
     """Complete and normalized."""
 
 
-class ModelStreamed(Fact):
+class ModelStreamed(Fact, frozen=True):
     """Parent to worker, on their private link: a piece of the answer to the running `CompleteModel`."""
 
     event: StreamEvent

@@ -1,0 +1,257 @@
+"""Facts: a publisher numbers them and remembers what still matters; a follower heals every hole.
+
+The Clone pattern: a follower that joins late or misses a number asks the publisher's mailbox for a snapshot.
+A snapshot is the shortest list of facts that rebuilds the state, so followers need one fold only.
+"""
+
+import asyncio
+import contextlib
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from ipc import codec
+from ipc.channel import Channel
+from ipc.errors import IpcError, PeerGone, RemoteFault
+from ipc.messages import (
+    ActorName,
+    AnyFact,
+    AskRaised,
+    AskSettled,
+    Beat,
+    Fact,
+    GetSnapshot,
+    MessageDelta,
+    PlanChanged,
+    ProcessExited,
+    ProcessStarted,
+    Snapshot,
+    SubagentActivityChanged,
+    UsageReported,
+)
+
+if TYPE_CHECKING:
+    from ipc.mailbox import Link
+
+BEAT_S: Final = 1.0
+"""Seconds between heartbeats of a publisher: a lost last fact is noticed within this time."""
+HISTORY_LIMIT: Final = 20_000
+"""Facts a publisher remembers for late joiners; the oldest go first."""
+_RETRY_S: Final = 0.1
+_SNAPSHOT_DEADLINE_S: Final = 2.0
+
+_LATEST_ONLY = (UsageReported, SubagentActivityChanged, PlanChanged)
+
+
+class History:
+    """What was published, shortened to what a late joiner still needs; pure."""
+
+    def __init__(self, limit: int = HISTORY_LIMIT) -> None:
+        self._limit = limit
+        self._count = 0
+        self._facts: dict[int, AnyFact] = {}
+        self._place_of: dict[object, int] = {}
+        self._delta: MessageDelta | None = None
+        self._pieces: list[str] = []
+
+    def add(self, fact: AnyFact) -> None:
+        """Remember a fact; deltas of one message melt into one, states keep their last value."""
+        if isinstance(fact, Beat):
+            return
+        if isinstance(fact, MessageDelta):
+            if self._delta is None or (self._delta.turn, self._delta.kind) != (fact.turn, fact.kind):
+                self._flush()
+                self._delta = fact
+            self._pieces.append(fact.text)
+            return
+        self._flush()
+        key = _key(fact)
+        if key is not None:
+            self._facts.pop(self._place_of.pop(key, 0), None)
+        if isinstance(fact, AskSettled):
+            return
+        self._append(fact, key)
+
+    def facts(self) -> tuple[AnyFact, ...]:
+        """The facts that rebuild the state, in order."""
+        self._flush()
+        return tuple(self._facts.values())
+
+    def _append(self, fact: AnyFact, key: object) -> None:
+        self._count += 1
+        self._facts[self._count] = fact
+        if key is not None:
+            self._place_of[key] = self._count
+        if len(self._facts) > self._limit:
+            oldest = next(place for place in self._facts if place not in self._place_of.values())
+            del self._facts[oldest]
+
+    def _flush(self) -> None:
+        if self._delta is not None:
+            delta, self._delta = self._delta, None
+            text = "".join(self._pieces)
+            self._pieces.clear()
+            self._append(MessageDelta(turn=delta.turn, kind=delta.kind, text=text), None)
+
+
+def _key(fact: AnyFact) -> object:
+    """What a later fact replaces: same key, only the last counts. None: every one counts."""
+    if isinstance(fact, _LATEST_ONLY):
+        return type(fact)
+    if isinstance(fact, ProcessStarted | ProcessExited):
+        return ("process", fact.actor)
+    if isinstance(fact, AskRaised | AskSettled):
+        return ("ask", fact.ask_id)
+    return None
+
+
+class Publisher:
+    """The facts of one actor: numbered, remembered, sent to whoever watches."""
+
+    def __init__(self, channel: Channel, sender: ActorName, *, epoch: str | None = None) -> None:
+        self.epoch = epoch or secrets.token_hex(4)
+        self.seq = 0
+        self._sender = sender
+        self._limit = channel.frame_limit
+        self._history = History()
+        self._socket = channel.socket("pub")
+        self._timer: asyncio.TimerHandle | None = None
+
+    def bind(self, address: str) -> None:
+        self._socket.bind(address)
+        self._beat(BEAT_S / 10)
+
+    def publish(self, fact: AnyFact) -> None:
+        """Number a fact and send it."""
+        self.seq += 1
+        self._history.add(fact)
+        self._send(fact, self.seq)
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(epoch=self.epoch, seq=self.seq, facts=self._history.facts())
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _send(self, fact: AnyFact, seq: int) -> None:
+        frame = codec.encode(fact, sender=self._sender, epoch=self.epoch, seq=seq, limit=self._limit)
+        with contextlib.suppress(PeerGone):
+            self._socket.send(frame)
+
+    def _beat(self, next_in_s: float = BEAT_S) -> None:
+        self._send(Beat(), self.seq)
+        self._timer = asyncio.get_running_loop().call_later(next_in_s, self._beat)
+
+
+class Replica:
+    """Decides which facts may be applied; pure.
+
+    `offer` returns the facts to apply now, or None when a hole was found: ask for a snapshot and
+    give it to `heal`. Facts that arrive meanwhile are kept.
+    """
+
+    def __init__(self) -> None:
+        self.epoch = ""
+        self.seq = 0
+        self.holes = 0
+        self._healing = True
+        self._kept: list[tuple[str, int, AnyFact]] = []
+
+    @property
+    def healing(self) -> bool:
+        """Whether a snapshot is due."""
+        return self._healing
+
+    def offer(self, epoch: str, seq: int, fact: AnyFact) -> AnyFact | None:
+        """Return the fact when it is the next one; None when there is nothing to apply (now)."""
+        beat = isinstance(fact, Beat)
+        if self._healing:
+            if not beat:
+                self._kept.append((epoch, seq, fact))
+            return None
+        if epoch == self.epoch and seq == self.seq + 1 and not beat:
+            self.seq = seq
+            return fact
+        if epoch == self.epoch and seq <= self.seq:
+            return None
+        self.holes += 1
+        self._healing = True
+        self._kept = [] if beat else [(epoch, seq, fact)]
+        return None
+
+    def heal(self, snapshot: Snapshot) -> tuple[AnyFact, ...]:
+        """Take a snapshot; return all facts to apply to an empty state."""
+        self.epoch, self.seq = snapshot.epoch, snapshot.seq
+        self._healing = False
+        facts = list(snapshot.facts)
+        kept, self._kept = self._kept, []
+        for epoch, seq, fact in kept:
+            if epoch == self.epoch and seq > self.seq:
+                if seq != self.seq + 1:
+                    self._healing = True
+                    break
+                self.seq = seq
+                facts.append(fact)
+        return tuple(facts)
+
+
+class Follower:
+    """Keeps a picture of one publisher's state true, whatever gets lost."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        link: "Link",
+        facts_address: str,
+        *,
+        on_reset: Callable[[tuple[AnyFact, ...]], None],
+        on_fact: Callable[[AnyFact], None],
+    ) -> None:
+        self.replica = Replica()
+        self.refused = 0
+        self._limit = channel.frame_limit
+        self._link = link
+        self._on_reset = on_reset
+        self._on_fact = on_fact
+        self._healer: asyncio.Task[None] | None = None
+        self._channel = channel
+        self._socket = channel.socket("sub", self._receive)
+        self._socket.connect(facts_address)
+        self._start_healing()
+
+    def close(self) -> None:
+        if self._healer is not None:
+            self._healer.cancel()
+        self._channel.forget(self._socket)
+
+    def _receive(self, frames: list[bytes]) -> None:
+        try:
+            envelope, fact = codec.decode(frames[-1], limit=self._limit)
+        except RemoteFault:
+            self.refused += 1
+            return
+        if not isinstance(fact, Fact):
+            self.refused += 1
+            return
+        applied = self.replica.offer(envelope.epoch, envelope.seq, fact)
+        if applied is not None:
+            self._on_fact(applied)
+        elif self.replica.healing:
+            self._start_healing()
+
+    def _start_healing(self) -> None:
+        if self._healer is None or self._healer.done():
+            self._healer = asyncio.ensure_future(self._heal())
+
+    async def _heal(self) -> None:
+        while self.replica.healing:
+            try:
+                reply = await self._link.ask(GetSnapshot(), _SNAPSHOT_DEADLINE_S)
+            except IpcError:
+                await asyncio.sleep(_RETRY_S)
+                continue
+            if isinstance(reply, Snapshot):
+                self._on_reset(self.replica.heal(reply))
+            else:
+                await asyncio.sleep(_RETRY_S)

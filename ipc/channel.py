@@ -1,0 +1,175 @@
+"""ZeroMQ sockets on an asyncio loop: the only import of zmq.
+
+Plain sockets, their descriptor watched by the loop. The descriptor is edge-triggered, so every wake-up and
+every send drains the socket until it would block; `zmq.asyncio` costs twice the round trip.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal
+
+import zmq
+from zmq.utils.monitor import parse_monitor_message
+
+from ipc.codec import FRAME_LIMIT
+from ipc.errors import LocalFault, PeerGone
+
+LINGER_MS: Final = 500
+"""Longest wait for unsent messages when a socket closes."""
+HIGH_WATER: Final = 100_000
+"""Messages queued for one peer; a slow subscriber loses facts past it, and its sequence numbers tell."""
+_DRAIN_BATCH: Final = 512
+"""Messages taken in one go before the loop may do something else."""
+_HEARTBEAT_MS: Final = 300
+_RECONNECT_MS: Final = 10
+_SLACK: Final = 1024 * 1024
+"""Frames a little over the limit still arrive, so that they can be refused with a reply."""
+
+Kind = Literal["router", "dealer", "pub", "sub"]
+_KINDS: Final[dict[Kind, int]] = {"router": zmq.ROUTER, "dealer": zmq.DEALER, "pub": zmq.PUB, "sub": zmq.SUB}
+
+
+class Channel:
+    """All sockets of one process. Make it after the last fork and on the loop that uses it."""
+
+    def __init__(self, *, frame_limit: int = FRAME_LIMIT) -> None:
+        self.frame_limit = frame_limit
+        self._context = zmq.Context()
+        self._sockets: list[Socket] = []
+
+    def socket(self, kind: Kind, on_frames: Callable[[list[bytes]], None] | None = None) -> "Socket":
+        """Open a socket; `on_frames` gets each message as its list of frames."""
+        raw = self._context.socket(_KINDS[kind])
+        raw.linger = LINGER_MS
+        raw.sndhwm = raw.rcvhwm = HIGH_WATER
+        raw.maxmsgsize = self.frame_limit + _SLACK
+        raw.set(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
+        raw.set(zmq.HEARTBEAT_TIMEOUT, 3 * _HEARTBEAT_MS)
+        raw.set(zmq.RECONNECT_IVL, _RECONNECT_MS)
+        raw.set(zmq.RECONNECT_IVL_MAX, 20 * _RECONNECT_MS)
+        if kind == "router":
+            raw.router_mandatory = True
+        if kind == "sub":
+            raw.subscribe(b"")
+        socket = Socket(raw, on_frames)
+        self._sockets.append(socket)
+        return socket
+
+    def forget(self, socket: "Socket") -> None:
+        """Close one socket before the others."""
+        self._sockets.remove(socket)
+        socket.close()
+
+    def close(self) -> None:
+        """Close every socket, then wait at most `LINGER_MS` for what is unsent."""
+        for socket in self._sockets:
+            socket.close()
+        self._sockets.clear()
+        self._context.term()
+
+
+class Socket:
+    """One ZeroMQ socket whose messages arrive by callback."""
+
+    def __init__(self, raw: "zmq.Socket[bytes]", on_frames: Callable[[list[bytes]], None] | None) -> None:
+        self._raw = raw
+        self._on_frames = on_frames
+        self._on_gone: Callable[[], None] | None = None
+        self._monitor: zmq.Socket[bytes] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._drain_due = False
+        self._closed = False
+        if on_frames is not None:
+            self._loop.add_reader(raw.fileno(), self._drain)
+
+    def bind(self, address: str) -> None:
+        """Bind, replacing the socket file of a dead process. Only the owner of the name may call this."""
+        path = Path(address.removeprefix("ipc://"))
+        if path.is_symlink() or (path.exists() and not path.is_socket()):
+            raise LocalFault(f"{path} is in the way and is not a socket; move it away")
+        # A domain makes libzmq refuse ZMTP 1 and 2 peers, which carry no handshake.
+        self._raw.set(zmq.ZAP_DOMAIN, b"fido")
+        self._raw.bind(address)
+        path.chmod(0o600)
+
+    def connect(self, address: str) -> None:
+        """Connect; the peer may bind later."""
+        self._raw.connect(address)
+        self._schedule_drain()
+
+    def on_gone(self, callback: Callable[[], None]) -> None:
+        """Be told each time the connected peer disappears. Call it before `connect`."""
+        self._on_gone = callback
+        self._monitor = self._raw.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        self._loop.add_reader(self._monitor.fileno(), self._drain_monitor)
+        self._drain_monitor()
+
+    def send(self, *frames: bytes) -> None:
+        """Send without waiting. Raises `PeerGone` when the peer has left or takes nothing."""
+        try:
+            if len(frames) == 1:
+                self._raw.send(frames[0], zmq.NOBLOCK)
+            else:
+                self._raw.send_multipart(frames, zmq.NOBLOCK)
+        except zmq.Again:
+            raise PeerGone("the peer's queue is full") from None
+        except zmq.ZMQError as error:
+            if error.errno in (zmq.EHOSTUNREACH, zmq.ENOTSOCK, zmq.ETERM):
+                raise PeerGone("the peer has left") from None
+            raise
+        if self._on_frames is not None:
+            self._schedule_drain()
+
+    def close(self) -> None:
+        """Stop watching and close; unsent messages linger."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._on_frames is not None:
+            self._loop.remove_reader(self._raw.fileno())
+        if self._monitor is not None:
+            self._loop.remove_reader(self._monitor.fileno())
+            self._raw.disable_monitor()
+            self._monitor.close(0)
+        self._raw.close()
+
+    def _schedule_drain(self) -> None:
+        if not self._drain_due and not self._closed:
+            self._drain_due = True
+            self._loop.call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._drain_due = False
+        deliver = self._on_frames
+        if deliver is None:
+            return
+        receive, more = self._raw.recv, zmq.RCVMORE
+        for _ in range(_DRAIN_BATCH):
+            if self._closed:
+                return
+            try:
+                frames = [receive(zmq.NOBLOCK)]
+            except zmq.Again:
+                return
+            while self._raw.get(more):
+                frames.append(receive())
+            deliver(frames)
+        self._schedule_drain()
+
+    def _drain_monitor(self) -> None:
+        while self._monitor is not None and not self._closed:
+            try:
+                frames = self._monitor.recv_multipart(zmq.NOBLOCK)
+            except zmq.Again:
+                return
+            parse_monitor_message(frames)
+            if self._on_gone is not None:
+                self._on_gone()
+
+
+def remove_socket(address: str) -> None:
+    """Delete a socket file of ours."""
+    with contextlib.suppress(OSError):
+        Path(address.removeprefix("ipc://")).unlink()

@@ -1,0 +1,226 @@
+"""Where a run lives: its private directory, its socket paths, its lock, and who may use them.
+
+ROOT/                       0700, ours; `$XDG_RUNTIME_DIR/fido` or a short private fallback
+  lock                      held while a run is created or dead ones are swept
+  r-<id>/                   one run
+    run.json                what is run: `Run`
+    lock                    a shared flock of every process of the run; free = the run is dead
+    <actor>.ipc, .pub       mailboxes and facts
+    workers/w-<n>-<pid>.ipc one socket a worker
+  w-<hash>/                 one workspace, shared by its runs
+    plan_store.ipc, .pub, lock
+"""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ipc.codec import FRAME_LIMIT
+from ipc.errors import PlaceError
+from ipc.messages import ActorName
+
+PATH_LIMIT: Final = 107
+"""Bytes of a unix socket path on Linux, the closing NUL not counted."""
+_LONGEST_NAME: Final = "/r-0123456789ab/workers/w-9999999-4194304.ipc"
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is run, for every process of the run. Never holds a key."""
+
+    id: str
+    """Names the run directory."""
+    session_id: str
+    """Names the session log."""
+    workspace: str
+    """Absolute, resolved."""
+    pid: int
+    """Of the process that made the run."""
+    prompt: str | None = None
+    """The first prompt; the parent starts it as soon as it is ready."""
+    front: str = "ui"
+    """Who draws: `ui`, `headless` or `none`."""
+    flags: dict[str, bool | int | float | str | list[str]] = {}
+    """Command line flags, as the settings take them."""
+    frame_limit: int = FRAME_LIMIT
+    """Largest message in bytes."""
+
+
+class RunPlace:
+    """A run's directory. Holding one keeps the run from being swept."""
+
+    def __init__(self, directory: Path, run: Run, lock_fd: int) -> None:
+        self.directory = directory
+        self.run = run
+        self._lock_fd = lock_fd
+
+    @classmethod
+    def open(cls, directory: Path | str) -> "RunPlace":
+        """Join a run that exists. Raises `PlaceError`."""
+        directory = Path(directory)
+        try:
+            run = msgspec.json.decode((directory / "run.json").read_bytes(), type=Run)
+            return cls(directory, run, _hold(directory / "lock"))
+        except (OSError, msgspec.DecodeError) as error:
+            raise PlaceError(f"{directory} holds no run that can be joined: {error}") from error
+
+    @property
+    def workspace_directory(self) -> Path:
+        """Shared by all runs in the same workspace."""
+        return self.directory.parent / workspace_key(self.run.workspace)
+
+    @property
+    def workers_directory(self) -> Path:
+        """Where each worker binds its socket; the file's name is its announcement."""
+        return self.directory / "workers"
+
+    def mailbox(self, actor: ActorName) -> str:
+        """ZeroMQ address of an actor's commands."""
+        return f"ipc://{self._home(actor) / actor}.ipc"
+
+    def facts(self, actor: ActorName) -> str:
+        """ZeroMQ address of an actor's facts."""
+        return f"ipc://{self._home(actor) / actor}.pub"
+
+    def failure_file(self, actor: str) -> Path:
+        """Where an actor says in words why it refused to start."""
+        return self.directory / f"{actor}.failure"
+
+    def remove(self) -> None:
+        """Delete the directory of a run whose processes have ended."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+        os.close(self._lock_fd)
+
+    def _home(self, actor: ActorName) -> Path:
+        return self.workspace_directory if actor == "plan_store" else self.directory
+
+
+def workspace_key(workspace: str) -> str:
+    """Name of a workspace's shared directory."""
+    return "w-" + hashlib.sha256(os.fsencode(workspace)).hexdigest()[:12]
+
+
+def create_run(root: Path, run: Run) -> RunPlace:
+    """Make a fresh run directory below `root`, and sweep what dead runs left. Raises `PlaceError`."""
+    try:
+        with _locked(root / "lock"):
+            _sweep(root)
+            directory = root / f"r-{run.id}"
+            for made in (directory, directory / "workers", root / workspace_key(run.workspace)):
+                made.mkdir(mode=0o700, exist_ok=True)
+            lock_fd = _hold(directory / "lock")
+            (directory / "run.json").write_bytes(msgspec.json.encode(run))
+    except OSError as error:
+        raise PlaceError(f"cannot make a run directory in {root}: {error.strerror}") from error
+    return RunPlace(directory, run, lock_fd)
+
+
+def live_runs(root: Path, workspace: str | None = None) -> list[Run]:
+    """Runs with a living process, oldest first."""
+    runs = []
+    for directory in root.glob("r-*"):
+        if not _is_dead(directory):
+            with contextlib.suppress(OSError, msgspec.DecodeError):
+                run = msgspec.json.decode((directory / "run.json").read_bytes(), type=Run)
+                runs.append(((directory / "run.json").stat().st_mtime_ns, run))
+    return [run for _, run in sorted(runs, key=lambda pair: pair[0]) if workspace in (None, run.workspace)]
+
+
+def new_id() -> str:
+    """Twelve hexadecimal digits for a run."""
+    return secrets.token_hex(6)
+
+
+def run_root(environ: dict[str, str]) -> Path:
+    """Find or make the private directory for all runs of this user. Raises `PlaceError`."""
+    refusals = []
+    for candidate in _candidates(environ):
+        if len(os.fsencode(str(candidate))) + len(_LONGEST_NAME) > PATH_LIMIT:
+            refusals.append(f"{candidate}: too long for a socket path")
+            continue
+        try:
+            candidate.mkdir(mode=0o700, exist_ok=True)
+            _check_private(candidate)
+        except (OSError, PlaceError) as error:
+            refusals.append(f"{candidate}: {error}")
+            continue
+        return candidate
+    raise PlaceError(
+        "no private directory for Fido's sockets. Set XDG_RUNTIME_DIR to a short path of yours. Tried "
+        + "; ".join(refusals)
+    )
+
+
+def _candidates(environ: dict[str, str]) -> Iterator[Path]:
+    if runtime := environ.get("XDG_RUNTIME_DIR"):
+        yield Path(runtime) / "fido"
+    mine = f"fido-{os.getuid()}"
+    for base in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"]):
+        yield Path(base) / mine
+
+
+def _check_private(directory: Path) -> None:
+    facts = directory.lstat()
+    if not stat.S_ISDIR(facts.st_mode):
+        raise PlaceError("is not a directory")
+    if facts.st_uid != os.getuid():
+        raise PlaceError(f"belongs to user {facts.st_uid}")
+    if stat.S_IMODE(facts.st_mode) != 0o700:
+        directory.chmod(0o700)
+
+
+def _sweep(root: Path) -> None:
+    """Remove directories of dead runs and of workspaces nobody works in; the root's lock is held."""
+    needed = set()
+    for directory in root.glob("r-*"):
+        if _is_dead(directory):
+            shutil.rmtree(directory, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError, msgspec.DecodeError):
+                run = msgspec.json.decode((directory / "run.json").read_bytes(), type=Run)
+                needed.add(workspace_key(run.workspace))
+    for directory in root.glob("w-*"):
+        if directory.name not in needed and not directory.is_symlink():
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def _is_dead(directory: Path) -> bool:
+    try:
+        fd = os.open(directory / "lock", os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    else:
+        return True
+    finally:
+        os.close(fd)
+
+
+def _hold(path: Path) -> int:
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fcntl.flock(fd, fcntl.LOCK_SH)
+    return fd
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a lock for a moment; its holders only make and remove directories."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)

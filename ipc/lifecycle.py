@@ -1,0 +1,90 @@
+"""What may happen next to a process, a turn and a delegation: tables, looked up by their owners.
+
+Rules
+-----
+A process starts, becomes ready, stops when asked, and may end at any moment; it comes back while its
+budget lasts. A turn asks the model and runs tools in alternation and ends exactly once. A delegation is
+accepted by one worker, ends exactly once, and whatever arrives after its end changes nothing.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeVar
+
+ProcessState = Literal["starting", "ready", "stopping", "exited", "given_up"]
+ProcessEvent = Literal["hello", "stop", "exit", "restart", "budget_spent"]
+TurnState = Literal["idle", "requesting", "running_tools", "stopping"]
+TurnEvent = Literal["prompt", "calls", "results", "answer", "cancel", "fault"]
+DelegationState = Literal["waiting", "starting", "running", "stopping", "ended"]
+DelegationEvent = Literal[
+    "worker_ready", "accepted", "refused", "finish", "cancel", "deadline", "worker_lost"
+]
+
+S = TypeVar("S", bound=str)
+E = TypeVar("E", bound=str)
+Table = Mapping[tuple[S, E], S]
+
+PROCESS: Final[Table[ProcessState, ProcessEvent]] = {
+    ("starting", "hello"): "ready",
+    ("starting", "stop"): "stopping",
+    ("starting", "exit"): "exited",
+    ("ready", "stop"): "stopping",
+    ("ready", "exit"): "exited",
+    ("stopping", "hello"): "stopping",
+    ("stopping", "stop"): "stopping",
+    ("stopping", "exit"): "exited",
+    ("exited", "restart"): "starting",
+    ("exited", "budget_spent"): "given_up",
+}
+
+TURN: Final[Table[TurnState, TurnEvent]] = {
+    ("idle", "prompt"): "requesting",
+    ("idle", "cancel"): "idle",
+    ("requesting", "calls"): "running_tools",
+    ("requesting", "answer"): "idle",
+    ("requesting", "fault"): "idle",
+    ("requesting", "cancel"): "stopping",
+    ("running_tools", "results"): "requesting",
+    ("running_tools", "fault"): "idle",
+    ("running_tools", "cancel"): "stopping",
+    ("stopping", "cancel"): "stopping",
+    ("stopping", "results"): "stopping",
+    ("stopping", "answer"): "idle",
+    ("stopping", "fault"): "idle",
+}
+
+DELEGATION: Final[Table[DelegationState, DelegationEvent]] = {
+    ("waiting", "worker_ready"): "starting",
+    ("waiting", "cancel"): "ended",
+    ("waiting", "deadline"): "ended",
+    ("starting", "accepted"): "running",
+    ("starting", "refused"): "ended",
+    ("starting", "cancel"): "stopping",
+    ("starting", "deadline"): "stopping",
+    ("starting", "worker_lost"): "ended",
+    ("running", "finish"): "ended",
+    ("running", "cancel"): "stopping",
+    ("running", "deadline"): "stopping",
+    ("running", "worker_lost"): "ended",
+    ("stopping", "finish"): "ended",
+    ("stopping", "accepted"): "stopping",
+    ("stopping", "refused"): "ended",
+    ("stopping", "cancel"): "stopping",
+    ("stopping", "deadline"): "ended",
+    ("stopping", "worker_lost"): "ended",
+    ("ended", "finish"): "ended",
+    ("ended", "cancel"): "ended",
+    ("ended", "deadline"): "ended",
+    ("ended", "worker_lost"): "ended",
+}
+
+
+class IllegalTransitionError(Exception):
+    """An event that the table does not know in this state: a fault of ours."""
+
+
+def advance(table: Table[S, E], state: S, event: E) -> S:
+    """Look up the next state. Raises `IllegalTransitionError`."""
+    try:
+        return table[state, event]
+    except KeyError:
+        raise IllegalTransitionError(f"{event!r} can't happen while {state!r}") from None

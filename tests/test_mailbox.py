@@ -1,0 +1,295 @@
+"""Mailboxes, links, facts: real sockets on one loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from ipc import codec
+from ipc.bus import Follower
+from ipc.channel import Channel
+from ipc.errors import LocalFault, PeerGone, ReplyLate
+from ipc.mailbox import Actor, Answer, Link, Peer
+from ipc.messages import (
+    Accepted,
+    AnyCommand,
+    AnyFact,
+    CancelTurn,
+    CompleteModel,
+    GetPlan,
+    ModelStreamed,
+    NoticeRaised,
+    Ping,
+    Pong,
+    Refused,
+    StartTurn,
+    Stop,
+    TextDelta,
+)
+from tests.fakes.places import run_place
+
+DEADLINE_S = 10.0
+
+
+class Echo(Actor):
+    """Accepts what it knows, fails where told, never answers where told."""
+
+    name = "parent"
+    publishes = True
+
+    def __init__(self, place) -> None:  # type: ignore[no-untyped-def]
+        super().__init__(place)
+        self.told: list[AnyFact] = []
+
+    def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
+        match command:
+            case StartTurn(prompt="raise"):
+                raise RuntimeError("planted")
+            case StartTurn(prompt="raise later"):
+                return self.raise_later()
+            case StartTurn(prompt="hang"):
+                return asyncio.get_running_loop().create_future()
+            case StartTurn(prompt="ask back"):
+                return self.ask_back(peer)
+            case StartTurn():
+                return Accepted()
+            case _:
+                return super().on_command(command, peer)
+
+    def on_fact(self, fact: AnyFact, peer: Peer) -> None:
+        self.told.append(fact)
+
+    async def raise_later(self) -> Accepted:
+        await asyncio.sleep(0)
+        raise RuntimeError("planted")
+
+    async def ask_back(self, peer: Peer) -> Accepted:
+        peer.tell(ModelStreamed(event=TextDelta(text="hello")))
+        reply = await peer.ask(CompleteModel(tail=()))
+        assert isinstance(reply, Refused)
+        return Accepted()
+
+
+@asynccontextmanager
+async def serving(actor: Actor) -> AsyncIterator[None]:
+    task = asyncio.ensure_future(actor.serve())
+    await asyncio.sleep(0)
+    try:
+        yield
+    finally:
+        actor.stop("test over")
+        await asyncio.wait_for(task, DEADLINE_S)
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> "Callable[[Callable[[Echo, Channel], Awaitable[None]]], None]":
+    def play(act: "Callable[[Echo, Channel], Awaitable[None]]") -> None:
+        async def whole() -> None:
+            with run_place(tmp_path, frame_limit=1_000_000) as place:
+                actor = Echo(place)
+                async with serving(actor):
+                    channel = Channel(frame_limit=1_000_000)
+                    try:
+                        await asyncio.wait_for(act(actor, channel), DEADLINE_S)
+                    finally:
+                        channel.close()
+
+        asyncio.run(whole())
+
+    return play
+
+
+def link_to(actor: Actor, channel: Channel, **kw: object) -> Link:
+    return Link(channel, "client", actor.mailbox_address(), **kw)  # type: ignore[arg-type]
+
+
+def test_every_command_gets_exactly_one_reply(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        link = link_to(actor, channel)
+        assert isinstance(await link.ask(Ping()), Pong)
+        assert await link.ask(StartTurn(prompt="x")) == Accepted()
+        for prompt in ("raise", "raise later"):
+            reply = await link.ask(StartTurn(prompt=prompt))
+            assert isinstance(reply, Refused)
+            assert reply.code == "internal_error"
+        reply = await link.ask(GetPlan())
+        assert isinstance(reply, Refused)
+        assert reply.code == "not_for_me"
+
+    scene(act)
+
+
+def test_a_reply_that_does_not_come_is_late_at_its_deadline(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        with pytest.raises(ReplyLate, match="StartTurn"):
+            await link_to(actor, channel).ask(StartTurn(prompt="hang"), deadline_s=0.05)
+
+    scene(act)
+
+
+def test_a_ping_never_queues_behind_work(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        link = link_to(actor, channel)
+        hanging = asyncio.ensure_future(link.ask(StartTurn(prompt="hang"), 5))
+        assert isinstance(await link.ask(Ping(), 1), Pong)
+        assert not hanging.done()
+        hanging.cancel()
+
+    scene(act)
+
+
+def test_the_owner_can_ask_and_tell_back_on_the_same_connection(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        facts: list[AnyFact] = []
+        link = link_to(
+            actor,
+            channel,
+            on_command=lambda command, _: Refused(code="no", message=type(command).__name__),
+            on_fact=lambda fact, _: facts.append(fact),
+        )
+        assert await link.ask(StartTurn(prompt="ask back")) == Accepted()
+        assert facts == [ModelStreamed(event=TextDelta(text="hello"))]
+
+    scene(act)
+
+
+def test_a_stop_is_accepted_and_ends_the_actor(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        assert await link_to(actor, channel).ask(Stop(reason="quit")) == Accepted()
+
+    scene(act)
+
+
+def test_what_is_asked_of_a_process_that_ends_fails_with_peer_gone(tmp_path: Path) -> None:
+    async def whole() -> None:
+        with run_place(tmp_path) as place:
+            actor = Echo(place)
+            channel = Channel()
+            link = link_to(actor, channel)
+            async with serving(actor):
+                await link.ask(Ping())
+                # A hanging command is answered "stopping" by an actor that ends in good order ...
+                hanging = asyncio.ensure_future(link.ask(StartTurn(prompt="hang"), DEADLINE_S))
+                await link.ask(Ping())
+            try:
+                reply = await asyncio.wait_for(hanging, 2)
+                assert isinstance(reply, Refused)
+            except PeerGone:
+                pass  # ... unless its connection is gone before the answer
+            channel.close()
+
+    asyncio.run(whole())
+
+
+def bad_frames() -> dict[str, bytes]:
+    good = codec.encode(Ping(), sender="client", id=9)
+    return {
+        "bad_frame": good[:7],
+        "wrong_version": good.replace(b"\x97\x01", b"\x97\x63", 1),
+        "unknown_message": good.replace(b"\xa4Ping", b"\xa4Pong"[:1] + b"Pxng"),
+        "bad_message": codec.encode(CancelTurn(), sender="client", id=9).replace(
+            b"\x81\xa4type\xaaCancelTurn", b"\x82\xa4type\xaaCancelTurn\xa1x\x01"
+        ),
+        "too_large": b"\x00" * 1_000_001,
+    }
+
+
+@pytest.mark.parametrize("code", sorted(bad_frames()))
+def test_a_bad_frame_is_refused_counted_and_never_fatal(scene, code: str) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        replies: asyncio.Queue[bytes] = asyncio.Queue()
+        raw = channel.socket("dealer", lambda frames: replies.put_nowait(frames[-1]))
+        raw.connect(actor.mailbox_address())
+        raw.send(bad_frames()[code])
+        _, refused = codec.decode(await replies.get())
+        assert isinstance(refused, Refused)
+        assert refused.code == code
+        pong = await link_to(actor, channel).ask(Ping())
+        assert isinstance(pong, Pong)
+        assert pong.refused == {code: 1}
+
+    scene(act)
+
+
+def test_a_message_over_the_limit_is_refused_before_it_is_sent(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        with pytest.raises(LocalFault, match="limit"):
+            await link_to(actor, channel).ask(StartTurn(prompt="x" * 1_000_001))
+
+    scene(act)
+
+
+def notices(facts: list[AnyFact]) -> list[str]:
+    return [fact.message for fact in facts if isinstance(fact, NoticeRaised)]
+
+
+def follow(actor: Actor, channel: Channel, seen: list[AnyFact]) -> Follower:
+    def reset(facts: tuple[AnyFact, ...]) -> None:
+        seen[:] = facts
+
+    link = link_to(actor, channel)
+    return Follower(channel, link, actor.facts_address(), on_reset=reset, on_fact=seen.append)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def test_a_late_follower_sees_everything(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        await link_to(actor, channel).ask(Ping())
+        for n in range(5):
+            actor.publish(NoticeRaised(level="info", message=str(n)))
+        seen: list[AnyFact] = []
+        follow(actor, channel, seen)
+        await until(lambda: notices(seen) == list("01234"))
+        actor.publish(NoticeRaised(level="info", message="5"))
+        await until(lambda: notices(seen) == list("012345"))
+
+    scene(act)
+
+
+def test_dropped_facts_heal_by_snapshot_also_when_the_last_one_is_lost(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        await link_to(actor, channel).ask(Ping())
+        seen: list[AnyFact] = []
+        follower = follow(actor, channel, seen)
+        await until(lambda: not follower.replica.healing)
+        publisher = actor._publisher
+        assert publisher is not None
+        sent = publisher._send
+        for n in range(100):
+            lost = n % 7 == 3 or n >= 95
+            publisher._send = (lambda fact, seq: None) if lost else sent  # type: ignore[method-assign]
+            actor.publish(NoticeRaised(level="info", message=str(n)))
+            await asyncio.sleep(0)
+        publisher._send = sent  # type: ignore[method-assign]
+        await until(lambda: notices(seen) == [str(n) for n in range(100)])
+        assert follower.replica.holes > 0
+
+    scene(act)
+
+
+def test_a_follower_survives_the_publishers_death(tmp_path: Path) -> None:
+    async def whole() -> None:
+        with run_place(tmp_path) as place:
+            channel = Channel()
+            seen: list[AnyFact] = []
+            first = Echo(place)
+            async with serving(first):
+                await link_to(first, channel).ask(Ping())
+                follow(first, channel, seen)
+                first.publish(NoticeRaised(level="info", message="first life"))
+                await until(lambda: notices(seen) == ["first life"])
+            second = Echo(place)
+            async with serving(second):
+                await link_to(second, channel).ask(Ping())
+                second.publish(NoticeRaised(level="info", message="second life"))
+                await until(lambda: notices(seen) == ["second life"])
+            channel.close()
+
+    asyncio.run(whole())
