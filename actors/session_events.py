@@ -1,0 +1,173 @@
+"""The events of a session: everything that is worth keeping, each understandable alone.
+
+The conversation, the transcript, the plan strip and the usage of a session are folds of these and of
+nothing else. Unknown fields are ignored and unknown events skipped, so that an older Fido reads what a
+newer one wrote.
+"""
+
+import msgspec
+
+from ipc.messages import DelegationStatus, Level, Mode, Plan, Problem, ToolStatus, TurnStatus, Usage
+
+LOG_VERSION = 1
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag=True, gc=False):
+    """One line of the log; the tag is the class name."""
+
+
+class SessionStarted(Event, frozen=True):
+    """The first event of every log."""
+
+    session_id: str
+    """As in the file's name."""
+    workspace: str
+    """Absolute path."""
+    model: str
+    """As sent to the server."""
+    mode: Mode
+    """Permission mode at the start."""
+    at: str
+    """UTC, milliseconds, `Z`."""
+    system_sha256: str
+    """Hex digest of the system message's bytes."""
+    tools_sha256: str
+    """Hex digest of the tools array's bytes."""
+    version: int = LOG_VERSION
+    """Version of this format."""
+
+
+class PromptTaken(Event, frozen=True):
+    """A turn began."""
+
+    turn: int
+    """Counts the session's prompts from 1."""
+    text: str
+    """The user's text."""
+    at: str
+    """UTC, milliseconds, `Z`."""
+
+
+class MessageAppended(Event, frozen=True):
+    """The conversation grew by one message."""
+
+    turn: int
+    """The running turn; 0 before the first."""
+    message: msgspec.Raw
+    """The very bytes that are sent to the provider."""
+
+
+class CallStarted(Event, frozen=True):
+    """A tool call is about to be carried out; written before anything happens."""
+
+    turn: int
+    """The running turn."""
+    call_id: str
+    """The provider's id."""
+    name: str
+    """The tool's name."""
+    arguments: str
+    """As the model sent them."""
+    summary: str = ""
+    """One line for the screen."""
+
+
+class CallEnded(Event, frozen=True):
+    """A tool call has its result."""
+
+    turn: int
+    """The running turn."""
+    call_id: str
+    """The provider's id."""
+    name: str
+    """The tool's name."""
+    status: ToolStatus
+    """How it ended."""
+    duration_ms: int
+    """Milliseconds from start to result."""
+    display: str = ""
+    """What the person saw of it."""
+
+
+class PlanWritten(Event, frozen=True):
+    """The plan store acknowledged a plan; never a message of the conversation."""
+
+    turn: int
+    """The running turn; 0 when a person did it between turns."""
+    plan: Plan
+    """Complete and normalized."""
+
+
+class DelegationEnded(Event, frozen=True):
+    """A subagent is done; its private transcript is not kept."""
+
+    turn: int
+    """The running turn."""
+    call_id: str
+    """The call of `delegate`."""
+    agent_id: str
+    """Minted by the parent."""
+    task: str
+    """What it was asked."""
+    status: DelegationStatus
+    """How it ended."""
+    duration_ms: int
+    """Milliseconds from start to result."""
+    problem: Problem | None = None
+    """Why it is not `completed`."""
+
+
+class UsageRecorded(Event, frozen=True):
+    """What one model request cost."""
+
+    turn: int
+    """The running turn."""
+    usage: Usage
+    """Of this request alone."""
+    subagent: bool = False
+    """True when a subagent made it."""
+
+
+class ApprovalSettled(Event, frozen=True):
+    """A person answered an approval or a question, or it lapsed."""
+
+    turn: int
+    """The running turn."""
+    ask_id: str
+    """As on the screen."""
+    tool: str
+    """The tool that asked."""
+    subject: str
+    """What was asked, in full: the command, the path, the question."""
+    outcome: str
+    """The decision, or `lapsed`."""
+    text: str = ""
+    """The person's answer, or the sentence that went with a refusal."""
+
+
+class TurnEnded(Event, frozen=True):
+    """The turn is over."""
+
+    turn: int
+    """Which one."""
+    status: TurnStatus
+    """How it ended."""
+    final_text: str = ""
+    """The answer; may be empty when it did not complete."""
+    problem: Problem | None = None
+    """Why it did not complete."""
+
+
+class Notice(Event, frozen=True):
+    """Something the person was told."""
+
+    level: Level
+    """How serious."""
+    message: str
+    """One or two sentences."""
+
+
+AnyEvent = (
+    SessionStarted | PromptTaken | MessageAppended | CallStarted | CallEnded | PlanWritten | DelegationEnded
+    | UsageRecorded | ApprovalSettled | TurnEnded | Notice
+)  # fmt: skip
