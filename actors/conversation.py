@@ -5,6 +5,7 @@ the closing bracket joined, so that each request is the one before it plus what 
 the very same bytes.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ import msgspec
 
 from ipc.messages import ModelAnswer, ToolCall
 
-_encode = msgspec.json.Encoder().encode
+_encoder = msgspec.json.Encoder()
 
 CLOSING = b"]}"
 
@@ -96,6 +97,14 @@ def encode_head(model: str, tools: bytes, options: dict[str, Any]) -> bytes:
     return start + b',"tools":' + tools + b',"messages":['
 
 
+def _encode(value: Any) -> bytes:
+    """Encode; a lone surrogate, which no server takes, becomes a question mark."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
+
+
 def encode_system(text: str) -> bytes:
     return _encode({"role": "system", "content": text})
 
@@ -109,7 +118,8 @@ def encode_assistant(text: str, calls: Sequence[ToolCall] = ()) -> bytes:
     message: dict[str, Any] = {"role": "assistant", "content": text or None}
     if calls:
         message["tool_calls"] = [
-            {"id": c.id, "type": "function", "function": {"name": c.name, "arguments": c.arguments}} for c in calls
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in calls
         ]
     return _encode(message)
 

@@ -1,6 +1,6 @@
 """What the turn loop needs from a model, whoever carries the request there."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from actors.conversation import Conversation
@@ -34,4 +34,4 @@ class Provider(Protocol):
     consuming task (or `aclose` on the iterator) aborts the request at once.
     """
 
-    def stream(self, conversation: Conversation) -> AsyncIterator[StreamEvent]: ...
+    def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]: ...

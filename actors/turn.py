@@ -1,0 +1,275 @@
+"""One model turn: ask the model, run its tools, ask again, until it answers. No sockets, no files.
+
+Rules
+-----
+Every tool call gets exactly one result, in the order of the calls, whatever happens: a cancel, a fault, a
+crash of a tool. Neighbouring read-only calls run side by side, everything else alone and in order. An empty
+answer is never kept. The parent and the worker run this same loop.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+import msgspec
+
+from actors.conversation import Conversation
+from actors.provider.interface import Provider, ProviderError
+from ipc.messages import (
+    ModelAnswer,
+    Problem,
+    StreamEvent,
+    TextDelta,
+    ToolCall,
+    ToolStatus,
+    TurnStatus,
+)
+
+MAX_ROUNDS: Final = 30
+"""Tool rounds of one turn, unless the settings say otherwise."""
+CLEAN_UP_S: Final = 2.0
+"""How long a cancelled tool may take to clean up before it is left behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What goes back to the model for one call, and how it went."""
+
+    content: str
+    status: ToolStatus
+    display: str = ""
+    duration_ms: int = 0
+
+
+class Invoker(Protocol):
+    """Carries out calls and tells who watches; never raises but on cancellation."""
+
+    def is_parallel(self, call: ToolCall) -> bool:
+        """Whether the call only reads, so that it may run beside its neighbours."""
+        ...
+
+    async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
+        """Run one call; `cut_off` says that the answer ended at the output limit."""
+        ...
+
+
+class Observer(Protocol):
+    """Records what happens, at once and in order; what it raises ends the turn as failed."""
+
+    def on_stream(self, event: StreamEvent) -> None: ...
+
+    def on_appended(self, message: bytes) -> None:
+        """A message joined the conversation."""
+        ...
+
+
+@dataclass(slots=True)
+class TurnOutcome:
+    """How a turn ended. The conversation is balanced in every case."""
+
+    status: TurnStatus = "completed"
+    final_text: str = ""
+    problem: Problem | None = None
+    texts: list[str] = field(default_factory=list)
+    """Every text of the turn, the final one last."""
+    rounds: int = 0
+
+
+async def run_turn(
+    conversation: Conversation,
+    provider: Provider,
+    invoker: Invoker,
+    observer: Observer,
+    *,
+    max_rounds: int = MAX_ROUNDS,
+) -> TurnOutcome:
+    """Play one turn on a conversation that ends with what the model is to answer.
+
+    Cancelling the task ends the turn: open calls are answered, and the outcome is returned.
+    """
+    turn = _Turn(conversation, provider, invoker, observer, max_rounds)
+    try:
+        await turn.play()
+    except asyncio.CancelledError:
+        turn.interrupt("cancelled", "The turn was cancelled.")
+        turn.end("cancelled", Problem(code="cancelled", message="The turn was cancelled."))
+    except ProviderError as error:
+        turn.keep_partial()
+        turn.end("failed", error.problem())
+    return turn.outcome
+
+
+class _Turn:
+    def __init__(
+        self,
+        conversation: Conversation,
+        provider: Provider,
+        invoker: Invoker,
+        observer: Observer,
+        max_rounds: int,
+    ) -> None:
+        self.outcome = TurnOutcome()
+        self._conversation = conversation
+        self._provider = provider
+        self._invoker = invoker
+        self._observer = observer
+        self._max_rounds = max_rounds
+        self._partial: list[str] = []
+
+    async def play(self) -> None:
+        while True:
+            answer = await self._ask() or await self._ask()
+            if answer is None:
+                return self.end("failed", self._empty())
+            self._keep(answer)
+            if not answer.tool_calls:
+                return self.end("completed", None)
+            await self._run_tools(answer)
+            self.outcome.rounds += 1
+            if self.outcome.rounds >= self._max_rounds:
+                return self.end("limit", _too_many_rounds(self._max_rounds))
+
+    def end(self, status: TurnStatus, problem: Problem | None) -> None:
+        self.outcome.status = status
+        self.outcome.problem = problem
+        self.outcome.final_text = self.outcome.texts[-1] if self.outcome.texts else ""
+
+    def interrupt(self, code: str, message: str) -> None:
+        """Answer what is open, so that the conversation can go on."""
+        self.keep_partial()
+        for call_id in tuple(self._conversation.open_calls):
+            self._append_result(call_id, failure(code, message))
+
+    def keep_partial(self) -> None:
+        """Keep what the model had said when it was stopped."""
+        text = "".join(self._partial)
+        self._partial.clear()
+        if text and not self._conversation.open_calls:
+            self._keep(ModelAnswer(text=text, finish_reason="interrupted"))
+
+    async def _ask(self) -> ModelAnswer | None:
+        """One request; None for an answer that says nothing and calls nothing."""
+        self._partial.clear()
+        answer: ModelAnswer | None = None
+        async with contextlib.aclosing(self._provider.stream(self._conversation)) as stream:
+            async for event in stream:
+                self._observer.on_stream(event)
+                if isinstance(event, TextDelta):
+                    self._partial.append(event.text)
+                elif isinstance(event, ModelAnswer):
+                    answer = event
+        self._finish_reason = answer.finish_reason if answer else ""
+        if answer is None or not (answer.text.strip() or answer.tool_calls):
+            return None
+        return answer
+
+    def _keep(self, answer: ModelAnswer) -> None:
+        self._partial.clear()
+        if answer.text:
+            self.outcome.texts.append(answer.text)
+        calls = tuple(replace_bad_arguments(call) for call in answer.tool_calls)
+        sendable = msgspec.structs.replace(answer, tool_calls=calls)
+        self._observer.on_appended(self._conversation.append_answer(sendable))
+
+    async def _run_tools(self, answer: ModelAnswer) -> None:
+        cut_off = answer.finish_reason == "length"
+        for group in self._groups(answer.tool_calls):
+            await self._run_group(group, cut_off)
+
+    def _groups(self, calls: Sequence[ToolCall]) -> list[list[ToolCall]]:
+        """Neighbouring parallel calls together, every other call alone."""
+        groups: list[list[ToolCall]] = []
+        joinable = False
+        for call in calls:
+            parallel = self._invoker.is_parallel(call)
+            if parallel and joinable:
+                groups[-1].append(call)
+            else:
+                groups.append([call])
+            joinable = parallel
+        return groups
+
+    async def _run_group(self, calls: Sequence[ToolCall], cut_off: bool) -> None:
+        if len(calls) == 1:
+            result = await self._invoker.invoke(calls[0], cut_off=cut_off)
+            self._append_result(calls[0].id, result.content)
+            return
+        tasks = [asyncio.ensure_future(self._invoker.invoke(call, cut_off=cut_off)) for call in calls]
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=CLEAN_UP_S)
+            raise
+        finally:
+            self._append_finished(calls, tasks)
+
+    def _append_finished(
+        self, calls: Sequence[ToolCall], tasks: Sequence["asyncio.Task[ToolResult]"]
+    ) -> None:
+        for call, task in zip(calls, tasks, strict=True):
+            if not task.done() or task.cancelled():
+                content = failure("cancelled", "The turn was cancelled before this call had a result.")
+            else:
+                content = task.result().content
+            self._append_result(call.id, content)
+
+    def _append_result(self, call_id: str, content: str) -> None:
+        self._observer.on_appended(self._conversation.append_result(call_id, content))
+
+    def _empty(self) -> Problem:
+        said = f" (finish_reason {self._finish_reason!r})" if self._finish_reason else ""
+        if self._finish_reason == "length":
+            return Problem(
+                code="output_limit",
+                message=f"The model used up its output limit without an answer{said}.",
+                next_step="Raise the server's output limit or ask for less at once.",
+            )
+        return Problem(
+            code="empty_answer",
+            message=f"The model answered nothing, twice{said}.",
+            next_step="Send the prompt again, or try another model.",
+        )
+
+
+def _too_many_rounds(limit: int) -> Problem:
+    return Problem(
+        code="max_rounds",
+        message=f"The turn was stopped after {limit} rounds of tool calls.",
+        next_step="Send another prompt to go on, or raise max_tool_rounds.",
+    )
+
+
+def failure(code: str, message: str, next_step: str = "") -> str:
+    """The content of a result that says why there is none."""
+    error = {"code": code, "message": message}
+    if next_step:
+        error["next_step"] = next_step
+    return msgspec.json.encode({"error": error}).decode()
+
+
+def argument_object(call: ToolCall) -> dict[str, object]:
+    """The arguments as an object; blank and null mean none. Raises `msgspec.DecodeError`."""
+    text = call.arguments.strip()
+    if text in ("", "null"):
+        return {}
+    return msgspec.json.decode(text, type=dict[str, object])
+
+
+def argument_fault(call: ToolCall) -> str | None:
+    """Why the arguments can't be used, or None."""
+    try:
+        argument_object(call)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
+        return str(error)
+    return None
+
+
+def replace_bad_arguments(call: ToolCall) -> ToolCall:
+    """The call as a strict server takes it back: arguments are a JSON object."""
+    if argument_fault(call) is not None or call.arguments.strip() in ("", "null"):
+        return msgspec.structs.replace(call, arguments="{}")
+    return call
