@@ -1,0 +1,1 @@
+"""The system message: the product's own text, then what belongs to the workspace."""

@@ -1,0 +1,87 @@
+"""Builds the system message: no clock, no chance, no plan in it, so that its bytes never move."""
+
+import os
+import stat
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+INSTRUCTIONS = "AGENTS.md"
+INSTRUCTIONS_LIMIT = 32 * 1024
+"""Bytes of all instruction files together."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMessage:
+    """The text, and what a person should be told about how it came to be."""
+
+    text: str
+    notices: tuple[str, ...]
+
+
+def system_message(workspace: Path) -> SystemMessage:
+    """Put the product's text first and the workspace's part last. Reads the instruction files once."""
+    product = files("actors.prompts").joinpath("system.md").read_text(encoding="utf-8").strip()
+    parts = [product, f"# Workspace\nPath: {_printable(workspace)}"]
+    instructions, notices = _instructions(workspace)
+    if instructions:
+        parts.append(
+            "# Instructions of this workspace\nThe nearer file wins; the safety rules stay.\n\n"
+            + "\n\n".join(instructions)
+        )
+    return SystemMessage("\n\n".join(parts) + "\n", tuple(notices))
+
+
+def _instructions(workspace: Path) -> tuple[list[str], list[str]]:
+    root = _repository(workspace)
+    texts, notices, left = [], [], INSTRUCTIONS_LIMIT
+    for folder in (root, *_between(root, workspace)):
+        path = folder / INSTRUCTIONS
+        name = _printable(path.relative_to(root))
+        try:
+            raw = _read(path, root, left + 1)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            notices.append(f"{name} was not read: {error.strerror or error}.")
+            continue
+        if len(raw) > left:
+            notices.append(f"{name} was cut: instructions may have {INSTRUCTIONS_LIMIT // 1024} KiB in all.")
+        text = raw[:left].decode("utf-8", "ignore" if len(raw) > left else "replace").strip()
+        left -= min(len(raw), left)
+        if text:
+            texts.append(f"## {name}\n{text}")
+    return texts, notices
+
+
+def _read(path: Path, root: Path, size: int) -> bytes:
+    """Read a regular file that lies below `root` also when links are followed."""
+    target = Path(os.path.realpath(path, strict=True))
+    if not target.is_relative_to(root.resolve()):
+        raise PermissionError(0, "it is a link that leads out of the workspace")
+    fd = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(fd, "rb") as file:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise PermissionError(0, "it is no regular file")
+        return file.read(size)
+
+
+def _repository(workspace: Path) -> Path:
+    """The repository around the workspace, or the workspace; folders of another owner are not entered."""
+    owner = workspace.stat().st_uid
+    for folder in (workspace, *workspace.parents):
+        if folder.stat().st_uid != owner:
+            break
+        if (folder / ".git").exists():
+            return folder
+    return workspace
+
+
+def _between(root: Path, workspace: Path) -> list[Path]:
+    """Folders below `root` down to `workspace`, the nearest last."""
+    steps = workspace.relative_to(root).parts
+    return [root.joinpath(*steps[: count + 1]) for count in range(len(steps))]
+
+
+def _printable(path: Path) -> str:
+    return os.fsencode(path).decode("utf-8", "replace")

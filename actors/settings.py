@@ -1,0 +1,279 @@
+"""What a person may set: flags, environment and files, validated once, each value with its source."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+from urllib.parse import urlsplit, urlunsplit
+
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+
+from actors.settings_layers import Layer, SettingsError, merge, nearest, read_file
+from ipc.messages import Mode
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+OFFLINE_MODEL = "fido-offline"
+Answer = Literal["allow", "ask", "deny"]
+
+_PRINTED_FLAGS = {"max_tool_rounds": "--max-turns"}
+_ENVIRONMENT = (
+    ("OPENAI_API_KEY", "api_key"),
+    ("OPENAI_BASE_URL", "base_url"),
+    ("FIDO_API_KEY", "api_key"),
+    ("FIDO_BASE_URL", "base_url"),
+    ("FIDO_MODEL", "model"),
+    ("FIDO_MODE", "mode"),
+)
+"""Variable and setting; a later line wins."""
+
+WORKSPACE_MAY_SET = frozenset(
+    {"model", "mode", "max_tool_rounds", "context_window", "timeouts", "delegation", "prices"}
+)
+"""An allow-list: what is not in it, a repository somebody else wrote could abuse."""
+
+
+class Table(BaseModel):
+    """Base of every table: unknown keys are refused, nothing changes after loading."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Timeouts(Table):
+    """Limits of one request to the model server."""
+
+    connect_s: Annotated[float, Field(gt=0, le=600)] = 10.0
+    """Seconds until the connection must stand."""
+    idle_s: Annotated[float, Field(gt=0, le=3600)] = 120.0
+    """Seconds of silence in a stream before it is given up."""
+    total_s: Annotated[float, Field(gt=0, le=86_400)] = 900.0
+    """Seconds for one whole answer."""
+
+
+class Delegation(Table):
+    """Limits of one delegation to the subagent."""
+
+    timeout_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 300_000
+    """Milliseconds a delegation may take when the model asks for no other limit."""
+    max_timeout_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 900_000
+    """The most a model may ask for, milliseconds."""
+    max_tool_rounds: Annotated[int, Field(ge=1, le=1_000)] = 20
+    """Most rounds of tool calls in one delegation."""
+
+
+class Prices(Table):
+    """US dollars for a million tokens; the cost is shown when these are set."""
+
+    prompt: Annotated[float, Field(ge=0)]
+    """Tokens sent that no cache served."""
+    cached: Annotated[float, Field(ge=0)] = 0.0
+    """Tokens sent that the provider's cache served."""
+    completion: Annotated[float, Field(ge=0)]
+    """Tokens generated."""
+
+
+class Permissions(Table):
+    """Answers that differ from the built-in table."""
+
+    tools: dict[str, Answer] = {}
+    """Tool name to `allow`, `ask` or `deny`."""
+    commands: dict[str, Answer] = {}
+    """Pattern of one `bash_exec` command, such as `git diff *`, to `allow`, `ask` or `deny`."""
+
+
+class Settings(Table):
+    """Everything a person has set, or its default."""
+
+    model: Annotated[str, Field(min_length=1)] = "gpt-5.5"
+    """Model name, sent to the server as it is."""
+    base_url: str | None = None
+    """Where the OpenAI-compatible server is; without one and without a key the built-in model answers."""
+    api_key: SecretStr | None = None
+    """Key of the server, sent to the host of `base_url` and nowhere else."""
+    mode: Mode = "agent"
+    """`plan` refuses every change, `agent` follows the permissions, `yolo` allows all."""
+    max_tool_rounds: Annotated[int, Field(ge=1, le=1_000)] = 30
+    """Most rounds of tool calls in one turn."""
+    retry_attempts: Annotated[int, Field(ge=1, le=20)] = 4
+    """How often a request is sent in all when the server is busy or cannot be reached."""
+    context_window: Annotated[int, Field(ge=0)] = 0
+    """Tokens the model takes; 0: unknown."""
+    message_limit_bytes: Annotated[int, Field(ge=1 << 20, le=1 << 30)] = 64 << 20
+    """Largest message between two processes of Fido, bytes."""
+    permissions: Permissions = Permissions()
+    timeouts: Timeouts = Timeouts()
+    delegation: Delegation = Delegation()
+    prices: Prices | None = None
+
+    _sources: dict[str, str] = PrivateAttr(default_factory=dict)
+    _notices: tuple[str, ...] = PrivateAttr(default=())
+
+    @property
+    def offline(self) -> bool:
+        """Whether the built-in model answers."""
+        return self.api_key is None and self.base_url is None
+
+    @property
+    def endpoint(self) -> str:
+        """The base URL that requests go to when not offline."""
+        return self.base_url or OPENAI_BASE_URL
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a person should be told about these settings, one sentence each."""
+        return self._notices
+
+    def source(self, key: str) -> str:
+        """Where a value such as `timeouts.idle_s` came from: a flag, a variable, a file, `default`."""
+        return self._sources.get(key, "default")
+
+    def key_for(self, url: str) -> str | None:
+        """The key, if `url` has the very scheme, host and port it belongs to."""
+        if self.api_key is None or _origin(url) != _origin(self.endpoint):
+            return None
+        return self.api_key.get_secret_value()
+
+    @field_validator("base_url")
+    @classmethod
+    def _normalize(cls, given: str | None) -> str | None:
+        return None if given is None else normalize_base_url(given)
+
+
+def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Path) -> Settings:
+    """Read all layers, the strongest first: flags, environment, workspace file, user file, defaults.
+
+    `flags` has the command line's names (`model`, `base_url`, `mode`, `max_turns`, `allow`, `deny`); others
+    in it are not settings and are left alone. Raises `SettingsError` with one line for a person.
+    """
+    user = read_file(user_file(environ))
+    project = read_file(workspace / ".fido-config.toml")
+    _refuse_abuse(project)
+    surroundings = _from_environment(environ)
+    arguments = _from_flags(flags)
+    notices = _pair_keys(user, surroundings, arguments)
+    values, sources = merge([user, project, surroundings, arguments], Settings)
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as error:
+        raise _explained(error, sources) from None
+    settings._sources.update(sources)  # noqa: SLF001 - filled once, here
+    settings._notices = notices  # noqa: SLF001
+    return settings
+
+
+def user_file(environ: Mapping[str, str]) -> Path:
+    """Path of the person's own settings."""
+    given = Path(environ.get("XDG_CONFIG_HOME") or "")
+    base = given if given.is_absolute() else Path(environ.get("HOME") or Path.home()) / ".config"
+    return base / "fido" / "config.toml"
+
+
+def normalize_base_url(given: str) -> str:
+    """Trim spaces, trailing slashes and a pasted `/chat/completions`; a bare host gets `/v1`.
+
+    Raises `ValueError` for what is no URL, or carries a key where logs would show it.
+    """
+    text = given.strip()
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise ValueError(f"is no URL: {error}") from None
+    if parts.scheme not in {"http", "https"} or not host:
+        raise ValueError("has to start with http:// or https:// and a host, as in http://localhost:11434/v1")
+    if any(character.isspace() for character in text):
+        raise ValueError("holds a space")
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError("must hold no user, query or fragment; a key goes into api_key or FIDO_API_KEY")
+    path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/")
+    return urlunsplit((parts.scheme, parts.netloc, path or "/v1", "", ""))
+
+
+def _from_environment(environ: Mapping[str, str]) -> Layer:
+    values = {
+        setting: environ[name].strip() for name, setting in _ENVIRONMENT if environ.get(name, "").strip()
+    }
+    names = {setting: name for name, setting in _ENVIRONMENT if environ.get(name, "").strip()}
+    return Layer("environment", dict(values), names)
+
+
+def _from_flags(flags: Mapping[str, object]) -> Layer:
+    values: dict[str, Any] = {key: flags[key] for key in ("model", "base_url", "mode") if flags.get(key)}
+    if flags.get("max_turns") is not None:
+        values["max_tool_rounds"] = flags["max_turns"]
+    permissions: dict[str, dict[str, str]] = {"tools": {}, "commands": {}}
+    for answer in ("allow", "deny"):
+        given = flags.get(answer)
+        for grant in given if isinstance(given, list | tuple) else ():
+            table, name = _grant(str(grant))
+            permissions[table][name] = answer
+    if any(permissions.values()):
+        values["permissions"] = permissions
+    names = {key: _PRINTED_FLAGS.get(key, "--" + key.replace("_", "-")) for key in values}
+    return Layer("flag", values, names | {"permissions": "--allow/--deny"})
+
+
+def _grant(text: str) -> tuple[str, str]:
+    """Tell a tool (`patch`) from a command (`bash_exec(git diff *)`)."""
+    tool, bracket, rest = text.partition("(")
+    if bracket and tool.strip() == "bash_exec" and rest.endswith(")"):
+        return "commands", rest[:-1].strip()
+    return "tools", text.strip()
+
+
+def _refuse_abuse(project: Layer) -> None:
+    for key, value in project.values.items():
+        if key not in Settings.model_fields:
+            raise SettingsError(
+                f"{project.name}: {key}: unknown setting{nearest(key, Settings.model_fields)}"
+            )
+        if key == "mode" and value != "plan" and value in get_args(Mode):
+            raise SettingsError(
+                f"{project.name}: mode: a workspace may only tighten it to 'plan', since a repository could "
+                f"otherwise give itself rights; use --mode {value} or your own config.toml"
+            )
+        if key not in WORKSPACE_MAY_SET:
+            raise SettingsError(
+                f"{project.name}: {key}: may not be set by a workspace, since a repository could abuse it; "
+                "move it to your own config.toml"
+            )
+
+
+def _pair_keys(user: Layer, surroundings: Layer, arguments: Layer) -> tuple[str, ...]:
+    """Drop a key that was meant for another server than the one in use, and say so.
+
+    A key in the user's file belongs to the base URL in that file. `OPENAI_API_KEY` gives way to it there.
+    """
+    if "api_key" not in user.values:
+        return ()
+    own = _origin(str(user.values.get("base_url", OPENAI_BASE_URL)))
+    moved = arguments.values.get("base_url", surroundings.values.get("base_url"))
+    if moved is None:
+        if surroundings.names.get("api_key") == "OPENAI_API_KEY" and own != _origin(OPENAI_BASE_URL):
+            del surroundings.values["api_key"]
+        return ()
+    if "api_key" in surroundings.values or _origin(str(moved)) == own:
+        return ()
+    del user.values["api_key"]
+    return (
+        f"The key in {user.name} belongs to another server than the base URL in use, so it is not sent. "
+        "Set FIDO_API_KEY for this server.",
+    )
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    try:
+        parts = urlsplit(url.strip())
+        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+    except ValueError:
+        return ("", url, None)
+    return (parts.scheme, (parts.hostname or "").rstrip("."), port)
+
+
+def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
+    """Name the source, the key and the reason of the first fault; never the value, which may be a key."""
+    fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    key = ".".join(str(part) for part in fault["loc"])
+    source = next((where for name, where in sources.items() if name == key or name.startswith(key + ".")), "")
+    if not source:
+        source = next((where for name, where in sources.items() if key.startswith(name + ".")), "settings")
+    reason = fault["msg"].removeprefix("Value error, ")
+    return SettingsError(f"{source}: {key}: {reason[:1].lower()}{reason[1:]}")

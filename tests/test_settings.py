@@ -1,0 +1,285 @@
+"""Settings: who wins, what is refused, where a value came from, where a key may go."""
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.settings import OPENAI_BASE_URL, Settings, load, normalize_base_url
+from actors.settings_layers import SettingsError
+
+ROOT = Path(__file__).parent.parent
+
+
+class Home:
+    """A person's surroundings on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = folder / "work"
+        self.workspace.mkdir()
+        self.project = self.workspace / ".fido-config.toml"
+        self.user = folder / "config" / "fido" / "config.toml"
+        self.user.parent.mkdir(parents=True)
+        self.environ = {"XDG_CONFIG_HOME": str(folder / "config"), "HOME": str(folder)}
+
+    def load(self, flags: Mapping[str, object] | None = None, **environ: str) -> Settings:
+        return load(flags or {}, self.environ | environ, self.workspace)
+
+    def refusal(self, flags: Mapping[str, object] | None = None, **environ: str) -> str:
+        with pytest.raises(SettingsError) as caught:
+            self.load(flags, **environ)
+        text = str(caught.value)
+        assert len(text.splitlines()) == 1
+        return text
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+def test_without_key_and_url_the_built_in_model_answers(home: Home) -> None:
+    assert home.load().offline
+    assert not home.load(OPENAI_BASE_URL="http://localhost:1").offline
+    assert not home.load(OPENAI_API_KEY="k").offline
+    assert home.load(OPENAI_API_KEY="", OPENAI_BASE_URL=" ").offline
+
+
+def test_flags_beat_environment_beats_workspace_beats_user_beats_defaults(home: Home) -> None:
+    seen = [home.load()]
+    home.user.write_text('model = "user"', encoding="utf-8")
+    seen.append(home.load())
+    home.project.write_text('model = "workspace"', encoding="utf-8")
+    seen.append(home.load())
+    seen.append(home.load(FIDO_MODEL="environment"))
+    seen.append(home.load({"model": "flag"}, FIDO_MODEL="environment"))
+    assert [settings.model for settings in seen[1:]] == ["user", "workspace", "environment", "flag"]
+    assert [settings.source("model") for settings in seen] == [
+        "default",
+        str(home.user),
+        str(home.project),
+        "environment FIDO_MODEL",
+        "flag --model",
+    ]
+
+
+def test_tables_are_merged_key_by_key(home: Home) -> None:
+    home.user.write_text("[timeouts]\nconnect_s = 3\nidle_s = 4.5\n", encoding="utf-8")
+    home.project.write_text("[timeouts]\nidle_s = 7\n", encoding="utf-8")
+    settings = home.load()
+    assert (settings.timeouts.connect_s, settings.timeouts.idle_s) == (3, 7)
+    assert settings.timeouts.total_s == Settings().timeouts.total_s
+    assert settings.source("timeouts.connect_s") == str(home.user)
+    assert settings.source("timeouts.idle_s") == str(home.project)
+
+
+def test_grants_on_the_command_line_join_those_of_the_file(home: Home) -> None:
+    home.user.write_text(
+        '[permissions]\ntools = {patch = "allow", rm = "allow"}\ncommands = {"git status" = "allow"}\n',
+        encoding="utf-8",
+    )
+    settings = home.load({"allow": ["mkdir", "bash_exec(git diff *)"], "deny": ["rm"]})
+    assert settings.permissions.tools == {"patch": "allow", "rm": "deny", "mkdir": "allow"}
+    assert settings.permissions.commands == {"git status": "allow", "git diff *": "allow"}
+
+
+def test_fido_variables_win_over_those_of_openai(home: Home) -> None:
+    settings = home.load(
+        OPENAI_API_KEY="one", OPENAI_BASE_URL="http://one", FIDO_API_KEY="two", FIDO_BASE_URL="http://two"
+    )
+    assert settings.base_url == "http://two/v1"
+    assert settings.key_for("http://two/v1/chat/completions") == "two"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('modle = "x"', ["modle", "unknown setting; did you mean mode or model?"]),
+        ("[timeouts]\nconect_s = 1", ["timeouts.conect_s", "did you mean connect_s?"]),
+        ("zzz = 1", ["zzz", "known are"]),
+        ("max_tool_rounds = 'many'", ["max_tool_rounds", "valid integer"]),
+        ("max_tool_rounds = '30'", ["max_tool_rounds", "valid integer"]),
+        ("max_tool_rounds = 0", ["max_tool_rounds", "greater than or equal to 1"]),
+        ("timeouts = 3", ["timeouts"]),
+        ('mode = "fast"', ["mode", "'plan', 'agent' or 'yolo'"]),
+        ('base_url = "localhost:11434"', ["base_url", "http://"]),
+        ("model = 3 4", ["is not TOML", "line 1"]),
+        ("", ["is empty"]),
+        ("\ufeffmodel = 'x'", ["byte order mark"]),
+        ('[permissions.tools]\npatch = "yes"', ["permissions.tools.patch", "'allow', 'ask' or 'deny'"]),
+    ],
+)
+def test_fault_in_a_file_is_one_line_with_file_key_and_reason(home: Home, text: str, told: list[str]) -> None:
+    home.user.write_text(text, encoding="utf-8")
+    refusal = home.refusal()
+    assert refusal.startswith(f"{home.user}: ")
+    for part in told:
+        assert part in refusal
+
+
+def test_directory_in_place_of_a_file_is_told(home: Home) -> None:
+    home.user.mkdir()
+    assert home.refusal() == f"{home.user}: cannot be read: is a directory"
+
+
+def test_bytes_that_are_not_utf8_are_told(home: Home) -> None:
+    home.user.write_bytes(b'model = "\xff"')
+    assert "is not UTF-8 at byte 9" in home.refusal()
+
+
+def test_fault_in_a_variable_names_the_variable(home: Home) -> None:
+    assert home.refusal(FIDO_MODE="fast").startswith("environment FIDO_MODE: mode: ")
+
+
+def test_fault_in_a_flag_names_the_flag(home: Home) -> None:
+    assert home.refusal({"max_turns": 0}).startswith("flag --max-turns: max_tool_rounds: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'base_url = "http://evil.test"',
+        'api_key = "x"',
+        "retry_attempts = 9",
+        '[permissions.tools]\nbash_exec = "allow"',
+        'mode = "yolo"',
+        'mode = "agent"',
+    ],
+)
+def test_workspace_may_not_set_what_a_repository_could_abuse(home: Home, text: str) -> None:
+    home.project.write_text(text, encoding="utf-8")
+    refusal = home.refusal()
+    assert refusal.startswith(f"{home.project}: ")
+    assert "a repository could" in refusal
+
+
+def test_workspace_may_tighten_the_mode(home: Home) -> None:
+    home.project.write_text('mode = "plan"', encoding="utf-8")
+    assert home.load().mode == "plan"
+
+
+def test_unknown_key_of_a_workspace_is_named_as_unknown(home: Home) -> None:
+    home.project.write_text('modell = "x"', encoding="utf-8")
+    assert "did you mean model" in home.refusal()
+
+
+def test_key_is_never_shown(home: Home) -> None:
+    settings = home.load(OPENAI_API_KEY="sk-canary")
+    assert "sk-canary" not in repr(settings) + str(settings) + str(settings.model_dump())
+    home.user.write_text("api_key = ['sk-canary']", encoding="utf-8")
+    assert "sk-canary" not in home.refusal()
+
+
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        "https://evil.test/openrouter.ai/api/v1",
+        "https://openrouter.ai.evil.test/api/v1",
+        "http://openrouter.ai/api/v1",
+        "https://openrouter.ai:444/api/v1",
+        "https://openrouter.ai@evil.test/api/v1",
+        "not a url",
+    ],
+)
+def test_key_goes_to_its_own_host_only(home: Home, elsewhere: str) -> None:
+    settings = home.load(FIDO_BASE_URL="https://openrouter.ai/api/v1", FIDO_API_KEY="sk-canary")
+    assert settings.key_for("https://openrouter.ai:443/api/v1/chat/completions") == "sk-canary"
+    assert settings.key_for(elsewhere) is None
+
+
+def test_key_without_a_url_belongs_to_openai(home: Home) -> None:
+    settings = home.load(OPENAI_API_KEY="sk-canary")
+    assert settings.endpoint == OPENAI_BASE_URL
+    assert settings.key_for(OPENAI_BASE_URL) == "sk-canary"
+    assert settings.key_for("https://openai.com.evil.test/v1") is None
+
+
+def test_key_in_a_file_does_not_follow_another_base_url(home: Home) -> None:
+    home.user.write_text(
+        'base_url = "https://openrouter.ai/api/v1"\napi_key = "or-canary"\n', encoding="utf-8"
+    )
+    assert home.load().key_for("https://openrouter.ai/api/v1") == "or-canary"
+    moved = home.load(FIDO_BASE_URL="http://localhost:11434")
+    assert moved.api_key is None
+    assert "is not sent" in moved.notices[0]
+    same = home.load({"base_url": "https://openrouter.ai/api/v1/"})
+    assert same.key_for("https://openrouter.ai/api/v1") == "or-canary"
+
+
+def test_key_for_openai_gives_way_to_the_key_beside_a_base_url(home: Home) -> None:
+    home.user.write_text(
+        'base_url = "https://openrouter.ai/api/v1"\napi_key = "or-canary"\n', encoding="utf-8"
+    )
+    settings = home.load(OPENAI_API_KEY="sk-canary")
+    assert settings.key_for("https://openrouter.ai/api/v1") == "or-canary"
+    assert settings.source("api_key") == str(home.user)
+
+
+@pytest.mark.parametrize(
+    ("given_url", "expected"),
+    [
+        ("http://host", "http://host/v1"),
+        ("http://host/", "http://host/v1"),
+        (" http://host/v1 ", "http://host/v1"),
+        ("http://host/v1///", "http://host/v1"),
+        ("http://host/v1/chat/completions", "http://host/v1"),
+        ("http://host/v1/chat/completions/", "http://host/v1"),
+        ("https://host:8443/api/paas/v4", "https://host:8443/api/paas/v4"),
+        ("http://[::1]:8080", "http://[::1]:8080/v1"),
+    ],
+)
+def test_base_urls_are_brought_into_one_form(given_url: str, expected: str) -> None:
+    assert normalize_base_url(given_url) == expected
+
+
+@pytest.mark.parametrize(
+    "given_url",
+    [
+        "host/v1",
+        "ftp://host",
+        "http://",
+        "http://host:port",
+        "http://u:key@host/v1",
+        "http://h/v1?k=1",
+        "http://a b/v1",
+    ],
+)
+def test_what_is_no_base_url_is_refused(given_url: str) -> None:
+    with pytest.raises(ValueError, match=r"http|URL|key|space"):
+        normalize_base_url(given_url)
+
+
+@given(st.sampled_from(["http://host", "https://host:1/a/v9"]), st.from_regex(r"/* *", fullmatch=True))
+def test_a_normalized_base_url_stays_as_it_is(start: str, end: str) -> None:
+    once = normalize_base_url(start + end)
+    assert normalize_base_url(once) == once
+    assert "//" not in once.removeprefix("http://").removeprefix("https://")
+
+
+@pytest.mark.parametrize("config", ["relative/path", ""])
+def test_relative_config_home_is_ignored(home: Home, tmp_path: Path, config: str) -> None:
+    target = tmp_path / ".config" / "fido" / "config.toml"
+    target.parent.mkdir(parents=True)
+    target.write_text('model = "own"', encoding="utf-8")
+    assert load({}, {"HOME": str(tmp_path), "XDG_CONFIG_HOME": config}, home.workspace).model == "own"
+
+
+def test_files_are_read_as_utf8_in_any_locale(home: Home) -> None:
+    home.user.write_text('model = "größe"', encoding="utf-8")
+    code = (
+        "import os, sys, pathlib; from actors.settings import load;"
+        "sys.stdout.buffer.write(load({}, os.environ, pathlib.Path(sys.argv[1])).model.encode())"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(home.workspace)],
+        env=home.environ
+        | {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        timeout=30,
+        check=True,
+    )
+    assert run.stdout.decode() == "größe"
