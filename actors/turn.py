@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from actors.calls import ToolResult, failure, sendable
 from actors.conversation import Conversation
 from actors.provider.interface import Provider, ProviderError
 from ipc.messages import (
@@ -23,7 +24,6 @@ from ipc.messages import (
     StreamEvent,
     TextDelta,
     ToolCall,
-    ToolStatus,
     TurnStatus,
 )
 
@@ -31,16 +31,6 @@ MAX_ROUNDS: Final = 30
 """Tool rounds of one turn, unless the settings say otherwise."""
 CLEAN_UP_S: Final = 2.0
 """How long a cancelled tool may take to clean up before it is left behind."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What goes back to the model for one call, and how it went."""
-
-    content: str
-    status: ToolStatus
-    display: str = ""
-    duration_ms: int = 0
 
 
 class Invoker(Protocol):
@@ -169,9 +159,9 @@ class _Turn:
         self._partial.clear()
         if answer.text:
             self.outcome.texts.append(answer.text)
-        calls = tuple(replace_bad_arguments(call) for call in answer.tool_calls)
-        sendable = msgspec.structs.replace(answer, tool_calls=calls)
-        self._observer.on_appended(self._conversation.append_answer(sendable))
+        calls = tuple(sendable(call) for call in answer.tool_calls)
+        kept = msgspec.structs.replace(answer, tool_calls=calls)
+        self._observer.on_appended(self._conversation.append_answer(kept))
 
     async def _run_tools(self, answer: ModelAnswer) -> None:
         cut_off = answer.finish_reason == "length"
@@ -241,35 +231,3 @@ def _too_many_rounds(limit: int) -> Problem:
         message=f"The turn was stopped after {limit} rounds of tool calls.",
         next_step="Send another prompt to go on, or raise max_tool_rounds.",
     )
-
-
-def failure(code: str, message: str, next_step: str = "") -> str:
-    """The content of a result that says why there is none."""
-    error = {"code": code, "message": message}
-    if next_step:
-        error["next_step"] = next_step
-    return msgspec.json.encode({"error": error}).decode()
-
-
-def argument_object(call: ToolCall) -> dict[str, object]:
-    """The arguments as an object; blank and null mean none. Raises `msgspec.DecodeError`."""
-    text = call.arguments.strip()
-    if text in ("", "null"):
-        return {}
-    return msgspec.json.decode(text, type=dict[str, object])
-
-
-def argument_fault(call: ToolCall) -> str | None:
-    """Why the arguments can't be used, or None."""
-    try:
-        argument_object(call)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
-        return str(error)
-    return None
-
-
-def replace_bad_arguments(call: ToolCall) -> ToolCall:
-    """The call as a strict server takes it back: arguments are a JSON object."""
-    if argument_fault(call) is not None or call.arguments.strip() in ("", "null"):
-        return msgspec.structs.replace(call, arguments="{}")
-    return call

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -16,7 +16,7 @@ class ToolInput(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-InputT = TypeVar("InputT", bound=ToolInput)
+InputT = TypeVar("InputT", bound=ToolInput, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,12 @@ class ToolFailure(Exception):
         self.next_step = next_step
 
 
-class Invocation(Protocol):
-    """What a running call may use."""
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What a running call knows of itself."""
 
     call_id: str
+    """The provider's id of the call."""
 
 
 class Tool(Protocol[InputT]):

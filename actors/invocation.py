@@ -1,0 +1,141 @@
+"""The invocation guard: from a call as the model made it to the result it gets, whoever the caller is."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from actors.calls import ToolResult, argument_object, failure
+from actors.tools.tool import Invocation, Tool, ToolFailure, ToolInput, ToolOutput
+from ipc.messages import ToolCall
+
+log = logging.getLogger(__name__)
+
+AnyTool = Tool[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a call may not run."""
+
+    code: str
+    message: str
+    next_step: str = ""
+    content: str | None = None
+    """The whole result, where its shape is fixed."""
+
+
+class Gate(Protocol):
+    """Decides on a call that is well-formed, waiting for a person where it must."""
+
+    async def check(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> Refusal | None: ...
+
+
+class CallWatcher(Protocol):
+    """Is told of every call, before it has any effect and when it has its result."""
+
+    def call_started(self, call: ToolCall, summary: str) -> None: ...
+
+    def call_finished(self, call: ToolCall, result: ToolResult) -> None: ...
+
+
+class InvocationGuard:
+    """The one way to a tool. A failure is a result; only cancellation is raised."""
+
+    def __init__(self, tools: Mapping[str, AnyTool], gate: Gate, watcher: CallWatcher) -> None:
+        self._tools = tools
+        self._gate = gate
+        self._watcher = watcher
+
+    def is_parallel(self, call: ToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.effect == "read"
+
+    async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
+        understood = self._understand(call, cut_off)
+        if isinstance(understood, ToolResult):
+            self._watcher.call_started(call, "")
+            self._watcher.call_finished(call, understood)
+            return understood
+        tool, given = understood
+        self._watcher.call_started(call, tool.summary(given))
+        result = ToolResult(failure("cancelled", "The call was cancelled."), "cancelled", "cancelled")
+        try:
+            result = await self._run(tool, given, call)
+        finally:
+            self._watcher.call_finished(call, result)
+        return result
+
+    def _understand(self, call: ToolCall, cut_off: bool) -> tuple[AnyTool, ToolInput] | ToolResult:
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return _failed(*_unknown(call.name, self._tools))
+        try:
+            return tool, tool.input.model_validate(argument_object(call))
+        except ValidationError as error:
+            return _failed(*_invalid(call.name, error))
+        except ValueError as error:
+            return _failed(*_unreadable(call, str(error), cut_off))
+
+    async def _run(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> ToolResult:
+        refusal = await self._gate.check(tool, given, call)
+        if refusal is not None:
+            content = refusal.content or failure(refusal.code, refusal.message, refusal.next_step)
+            return ToolResult(content, "denied", refusal.message)
+        started = time.monotonic()
+        try:
+            output = await tool.run(given, Invocation(call.id))
+        except ToolFailure as error:
+            result = _failed(error.code, error.message, error.next_step)
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            log.exception("%s crashed", call.name)
+            result = _failed(
+                "tool_crashed", f"{call.name} failed inside Fido: {type(error).__name__}: {error}"
+            )
+        else:
+            result = _finished(output)
+        elapsed = round(1000 * (time.monotonic() - started))
+        return ToolResult(result.content, result.status, result.display, elapsed)
+
+
+def _finished(output: ToolOutput) -> ToolResult:
+    return ToolResult(output.content, "ok" if output.ok else "error", output.display or output.content)
+
+
+def _failed(code: str, message: str, next_step: str = "") -> ToolResult:
+    return ToolResult(failure(code, message, next_step), "error", message)
+
+
+def _unknown(name: str, tools: Mapping[str, AnyTool]) -> tuple[str, str, str]:
+    near = get_close_matches(name, tools, n=3)
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    return "unknown_tool", f"There is no tool {name!r}.", f"{hint}There are: {', '.join(sorted(tools))}."
+
+
+def _unreadable(call: ToolCall, fault: str, cut_off: bool) -> tuple[str, str, str]:
+    shown = call.arguments if len(call.arguments) <= 200 else call.arguments[:200] + "…"
+    if cut_off:
+        message = f"The arguments of {call.name} were cut off at the output limit; nothing was run."
+        return "arguments_cut_off", message, "Send the work in smaller pieces."
+    message = f"The arguments of {call.name} are not one JSON object: {fault}. Received: {shown}"
+    return "bad_arguments", message, "Send the call again with one valid JSON object."
+
+
+def _invalid(name: str, error: ValidationError) -> tuple[str, str, str]:
+    faults = "; ".join(
+        _fault(each["loc"], each["msg"], each["input"]) for each in error.errors(include_url=False)
+    )
+    return "bad_arguments", f"{name}: {faults}", "Correct these and send the call again."
+
+
+def _fault(where: tuple[int | str, ...], message: str, received: object) -> str:
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in where).lstrip(".")
+    shown = repr(received)
+    return f"{place or 'arguments'}: {message} (received {shown if len(shown) <= 80 else shown[:80] + '…'})"
