@@ -3,8 +3,8 @@
 Rules
 -----
 A process starts, becomes ready, stops when asked, and may end at any moment; it comes back while its
-budget lasts. A turn asks the model and runs tools in alternation and ends exactly once. A delegation is
-accepted by one worker, ends exactly once, and whatever arrives after its end changes nothing.
+budget lasts. A turn takes one prompt at a time and ends exactly once. A delegation is accepted by one
+worker, ends exactly once, and whatever arrives after its end changes nothing.
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ from typing import Final, Literal, TypeVar
 
 ProcessState = Literal["starting", "ready", "stopping", "exited", "given_up"]
 ProcessEvent = Literal["hello", "stop", "exit", "restart", "budget_spent"]
-TurnState = Literal["idle", "requesting", "running_tools", "stopping"]
-TurnEvent = Literal["prompt", "calls", "results", "answer", "cancel", "fault"]
+TurnState = Literal["idle", "running", "stopping"]
+TurnEvent = Literal["prompt", "cancel", "end"]
 DelegationState = Literal["waiting", "starting", "running", "stopping", "ended"]
 DelegationEvent = Literal[
     "worker_ready", "accepted", "refused", "finish", "cancel", "deadline", "worker_lost"
@@ -37,19 +37,12 @@ PROCESS: Final[Table[ProcessState, ProcessEvent]] = {
 }
 
 TURN: Final[Table[TurnState, TurnEvent]] = {
-    ("idle", "prompt"): "requesting",
+    ("idle", "prompt"): "running",
     ("idle", "cancel"): "idle",
-    ("requesting", "calls"): "running_tools",
-    ("requesting", "answer"): "idle",
-    ("requesting", "fault"): "idle",
-    ("requesting", "cancel"): "stopping",
-    ("running_tools", "results"): "requesting",
-    ("running_tools", "fault"): "idle",
-    ("running_tools", "cancel"): "stopping",
+    ("running", "cancel"): "stopping",
+    ("running", "end"): "idle",
     ("stopping", "cancel"): "stopping",
-    ("stopping", "results"): "stopping",
-    ("stopping", "answer"): "idle",
-    ("stopping", "fault"): "idle",
+    ("stopping", "end"): "idle",
 }
 
 DELEGATION: Final[Table[DelegationState, DelegationEvent]] = {

@@ -1,0 +1,294 @@
+"""The parent's side of a delegation: one worker, one deadline, one normalized result."""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from actors import delegation
+from actors.conversation import Conversation
+from actors.provider.interface import Provider, ProviderError
+from actors.recorder import Recorder
+from actors.session_events import DelegationEnded
+from actors.settings import Delegation as Limits
+from actors.tools.delegate import DelegateInput
+from actors.tools.tool import Invocation
+from actors.warm_worker import WarmWorker, find_worker
+from ipc.endpoints import RunPlace
+from ipc.errors import IpcError
+from ipc.lifecycle import DELEGATION, DelegationEvent, DelegationState, advance
+from ipc.mailbox import Answer, CommandHandler, Link, Peer, refuse
+from ipc.messages import (
+    Accepted,
+    AnyCommand,
+    AnyFact,
+    CancelDelegation,
+    CompleteModel,
+    FinishDelegation,
+    ModelAnswer,
+    ModelCompleted,
+    ModelStreamed,
+    Problem,
+    Refused,
+    ReportActivity,
+    StartDelegation,
+    SubagentActivityChanged,
+    TextDelta,
+)
+from ipc.terminal_text import clean_line
+
+FIND_S: Final = 10.0
+"""Longest wait for a worker to be there."""
+GRACE_S: Final = 1.0
+"""What a worker gets past its deadline to hand in what it has."""
+DETAIL_LIMIT: Final = 120
+
+Connect = Callable[[str, CommandHandler], Link]
+
+
+class _TailMessage(msgspec.Struct):
+    role: Literal["assistant", "tool", "user"]
+
+
+_tail_message = msgspec.json.Decoder(_TailMessage).decode
+
+
+@dataclass(slots=True)
+class _Running:
+    """One delegation: what was asked, what came of it so far."""
+
+    agent_id: str
+    frozen: Conversation
+    opening: Sequence[bytes]
+    state: DelegationState = "waiting"
+    started: float = field(default_factory=time.monotonic)
+    partial: list[str] = field(default_factory=list)
+    finished: "asyncio.Future[FinishDelegation]" = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+
+    def advance(self, event: DelegationEvent) -> None:
+        self.state = advance(DELEGATION, self.state, event)
+
+    def elapsed_ms(self) -> int:
+        return round(1000 * (time.monotonic() - self.started))
+
+
+class Delegator:
+    """Runs delegations one at a time; what a worker says is treated as hostile."""
+
+    def __init__(
+        self,
+        place: RunPlace,
+        connect: Connect,
+        publish: Callable[[AnyFact], None],
+        recorder: Recorder,
+        provider: Provider,
+        limits: Limits,
+        conversation: Callable[[], Conversation],
+    ) -> None:
+        self._place = place
+        self._connect = connect
+        self._publish = publish
+        self._recorder = recorder
+        self._provider = provider
+        self._limits = limits
+        self._conversation = conversation
+        self._one_at_a_time = asyncio.Lock()
+
+    async def delegate(self, request: DelegateInput, invocation: Invocation) -> str:
+        """Run one delegation; return the `delegate_result` as JSON. Cancelling kills the worker."""
+        async with self._one_at_a_time:
+            agent_id = delegation.mint_agent_id(secrets.token_bytes(2))
+            live = self._conversation()
+            opening = delegation.opening(live, invocation.call_id, agent_id, request)
+            running = _Running(agent_id, live.fork(), opening)
+            self._show(running, "starting", request.task)
+            timeout_s = self._timeout_s(request)
+            try:
+                end = await self._run(running, timeout_s)
+            except asyncio.CancelledError:
+                self._show(running, "cancelled", "", active=False)
+                raise
+            return self._result(running, request, invocation, end)
+
+    def _timeout_s(self, request: DelegateInput) -> float:
+        asked = request.timeout_ms or self._limits.timeout_ms
+        return min(asked, self._limits.max_timeout_ms) / 1000
+
+    async def _run(self, running: _Running, timeout_s: float) -> FinishDelegation:
+        try:
+            async with asyncio.timeout(min(FIND_S, timeout_s)):
+                worker = await find_worker(self._place)
+        except TimeoutError:
+            running.advance("deadline")
+            return _failed(running, "no_worker", "No worker process was ready; the log says why.")
+        running.advance("worker_ready")
+        link = self._connect(worker.address, lambda command, peer: self._serve(running, command, peer))
+        try:
+            return await self._play(running, worker, link, timeout_s)
+        finally:
+            link.close()
+            await _end(worker)
+
+    async def _play(
+        self, running: _Running, worker: WarmWorker, link: Link, timeout_s: float
+    ) -> FinishDelegation:
+        deadline = running.started + timeout_s
+        work = asyncio.ensure_future(self._start(running, link))
+        try:
+            await asyncio.wait(
+                {work, worker.exited},
+                timeout=deadline - time.monotonic(),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            if not work.done() and not worker.exited.done():
+                running.advance("deadline")
+                with contextlib.suppress(IpcError):
+                    await link.ask(CancelDelegation(reason="timeout"), GRACE_S / 2)
+                await asyncio.wait(
+                    {work, worker.exited}, timeout=GRACE_S, return_when=asyncio.FIRST_COMPLETED
+                )
+            if work.done():
+                return work.result()
+            if worker.exited.done():
+                running.advance("worker_lost")
+                return _failed(running, "worker_lost", "The worker process ended before it had a result.")
+            running.advance("deadline")
+            return _failed(running, "timeout", f"The subagent was stopped after {timeout_s:g} s.")
+        finally:
+            work.cancel()
+
+    async def _start(self, running: _Running, link: Link) -> FinishDelegation:
+        command = StartDelegation(
+            agent_id=running.agent_id,
+            fork=b",".join(running.frozen.messages),
+            fork_count=len(running.frozen),
+            opening=tuple(running.opening),
+            workspace=self._place.run.workspace,
+            max_rounds=self._limits.max_tool_rounds,
+        )
+        try:
+            reply = await link.ask(command, FIND_S)
+        except IpcError as error:
+            # The process may only have been slow to say so: its exit tells.
+            return _failed(running, "worker_lost", str(error))
+        if not isinstance(reply, Accepted):
+            running.advance("refused")
+            message = reply.message if isinstance(reply, Refused) else "The worker did not take the task."
+            return _failed(running, "worker_refused", message)
+        running.advance("accepted")
+        return await running.finished
+
+    def _serve(self, running: _Running, command: AnyCommand, peer: Peer) -> Answer:
+        """Answer the worker."""
+        match command:
+            case CompleteModel(tail=tail):
+                return self._complete(running, tail, peer)
+            case ReportActivity(phase=phase, detail=detail):
+                if running.state in ("starting", "running"):
+                    self._show(running, phase, detail)
+                return Accepted()
+            case FinishDelegation():
+                running.advance("finish")
+                if not running.finished.done():
+                    running.finished.set_result(command)
+                return Accepted()
+            case _:
+                return refuse(command, peer)
+
+    async def _complete(
+        self, running: _Running, tail: tuple[bytes, ...], peer: Peer
+    ) -> ModelCompleted | Refused:
+        """Send the fork and the worker's messages behind it; its request extends the parent's."""
+        if running.state == "ended":
+            return Refused(code="ended", message="This delegation has ended.")
+        try:
+            for message in tail:
+                _tail_message(message)
+        except msgspec.DecodeError as error:
+            return Refused(code="bad_message", message=f"A message of the worker is not one: {error}")
+        conversation = Conversation(running.frozen.head, [*running.frozen.messages, *tail])
+        answer = ModelAnswer()
+        try:
+            async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
+                async for event in stream:
+                    if isinstance(event, ModelAnswer):
+                        answer = event
+                        continue
+                    if isinstance(event, TextDelta):
+                        running.partial.append(event.text)
+                    peer.tell(ModelStreamed(event=event))
+        except ProviderError as error:
+            return Refused(code=error.code, message=error.message, next_step=error.next_step)
+        if answer.usage is not None:
+            self._recorder.used(answer.usage, subagent=True)
+        running.partial.append("\n")
+        return ModelCompleted(answer=answer)
+
+    def _result(
+        self,
+        running: _Running,
+        request: DelegateInput,
+        invocation: Invocation,
+        end: FinishDelegation,
+    ) -> str:
+        result = delegation.normalize(running.agent_id, end)
+        detail = result.summary if end.problem is None else end.problem.message
+        self._show(running, _phase(end, result.status), detail, active=False)
+        self._recorder.delegation_ended(
+            DelegationEnded(
+                turn=self._recorder.turn,
+                call_id=invocation.call_id,
+                agent_id=running.agent_id,
+                task=request.task,
+                status=result.status,
+                duration_ms=running.elapsed_ms(),
+                problem=end.problem,
+            )
+        )
+        return delegation.encode_result(result)
+
+    def _show(self, running: _Running, phase: str, detail: str, *, active: bool = True) -> None:
+        self._publish(
+            SubagentActivityChanged(
+                agent_id=running.agent_id,
+                phase=clean_line(phase, 40),
+                detail=clean_line(detail, DETAIL_LIMIT),
+                elapsed_ms=running.elapsed_ms(),
+                active=active,
+            )
+        )
+
+
+async def _first_of(one: "asyncio.Future[Any]", other: "asyncio.Future[Any]", timeout_s: float) -> None:
+    await asyncio.wait({one, other}, timeout=max(timeout_s, 0), return_when=asyncio.FIRST_COMPLETED)
+
+
+async def _end(worker: WarmWorker) -> None:
+    """A worker serves once: it leaves by itself, or is made to."""
+    try:
+        await asyncio.wait({worker.exited}, timeout=GRACE_S / 4)
+    finally:
+        worker.kill()
+        worker.close()
+
+
+def _phase(end: FinishDelegation, status: str) -> str:
+    code = end.problem.code if end.problem else ""
+    return code if code in ("timeout", "cancelled") else status
+
+
+def _failed(running: _Running, code: str, message: str) -> FinishDelegation:
+    """The end of a delegation whose worker did not tell one."""
+    said = "".join(running.partial).strip()
+    return FinishDelegation(
+        status="partial" if said else "failed",
+        texts=(said,) if said else (),
+        problem=Problem(code=code, message=message),
+    )

@@ -1,0 +1,216 @@
+"""The front of `fido run`: prints one turn's facts, settles what nobody can be asked, exits."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any, Final
+
+from actors.headless_output import Format, Printer, printer_for
+from ipc import kernel
+from ipc.bus import Follower
+from ipc.channel import Channel
+from ipc.endpoints import RunPlace
+from ipc.errors import IpcError
+from ipc.mailbox import Link
+from ipc.messages import (
+    AnyFact,
+    AskRaised,
+    CancelTurn,
+    MessageDelta,
+    PlanChanged,
+    Problem,
+    SettleAsk,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+)
+
+EXIT_STATUS: Final = {"completed": 0, "failed": 1, "limit": 3, "cancelled": 1}
+NEEDED_APPROVAL: Final = 4
+CANCEL_PATIENCE_S: Final = 3.0
+"""How long a cancelled turn may take to report its end."""
+NOBODY_ANSWERS: Final = "Nobody can answer in a headless run. Decide yourself, or say what you need to know."
+NOBODY_APPROVES: Final = (
+    "Nobody can approve in a headless run. Do without, or tell the user to pass --allow {tool}."
+)
+
+
+class FactFilter:
+    """Passes each fact on once, also when a snapshot repeats what was shown; pure."""
+
+    def __init__(self, show: Callable[[AnyFact], None]) -> None:
+        self._show = show
+        self._shown: set[object] = set()
+        self._characters: dict[tuple[int, str], int] = {}
+        self._latest: dict[str, AnyFact] = {}
+
+    def fact(self, fact: AnyFact) -> None:
+        if isinstance(fact, MessageDelta):
+            key = (fact.turn, fact.kind)
+            self._characters[key] = self._characters.get(key, 0) + len(fact.text)
+            self._show(fact)
+        elif self._is_new(fact):
+            self._show(fact)
+
+    def reset(self, facts: tuple[AnyFact, ...]) -> None:
+        """Take a whole state; show what was missed."""
+        skip = dict(self._characters)
+        for fact in facts:
+            if not isinstance(fact, MessageDelta):
+                self.fact(fact)
+                continue
+            key = (fact.turn, fact.kind)
+            known = min(skip.get(key, 0), len(fact.text))
+            skip[key] = skip.get(key, 0) - known
+            if known < len(fact.text):
+                self.fact(MessageDelta(turn=fact.turn, kind=fact.kind, text=fact.text[known:]))
+
+    def _is_new(self, fact: AnyFact) -> bool:
+        key: object = fact
+        if isinstance(fact, ToolStarted | ToolFinished):
+            key = (type(fact), fact.call_id)
+        elif isinstance(fact, PlanChanged):
+            last, self._latest["plan"] = self._latest.get("plan"), fact
+            return fact != last
+        if key in self._shown:
+            return False
+        self._shown.add(key)
+        return True
+
+
+class Headless:
+    """Watches the parent until its first turn has ended."""
+
+    def __init__(self, place: RunPlace, printer: Printer) -> None:
+        flags = place.run.flags
+        timeout = flags.get("timeout")
+        self._timeout_s = float(timeout) if isinstance(timeout, int | float) else None
+        self._printer = printer
+        self._place = place
+        self._finished: asyncio.Future[TurnFinished] = asyncio.get_running_loop().create_future()
+        self._filter = FactFilter(self._take)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._signal = 0
+        self._timed_out = False
+        self._needed_approval = False
+        self._channel = Channel(frame_limit=place.run.frame_limit)
+        self._parent = Link(self._channel, "headless", place.mailbox("parent"))
+        self._plans = Link(self._channel, "headless", place.mailbox("plan_store"))
+
+    async def run(self) -> int:
+        """Print until the turn is over; return the exit status of `fido run`."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._crash)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._interrupt, number)
+        for link, actor in ((self._plans, "plan_store"), (self._parent, "parent")):
+            facts = self._place.facts(actor)  # type: ignore[arg-type]
+            Follower(self._channel, link, facts, on_reset=self._filter.reset, on_fact=self._filter.fact)
+        if self._timeout_s is not None:
+            loop.call_later(self._timeout_s, self._time_out)
+        finished = await self._finished
+        self._printer.finish(self._judged(finished))
+        self._channel.close()
+        return self._status(finished)
+
+    def _crash(self, _: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """End with what a callback raised; a closed stdout is the common case."""
+        if not self._finished.done():
+            self._finished.set_exception(context.get("exception") or RuntimeError(context["message"]))
+
+    def _take(self, fact: AnyFact) -> None:
+        if isinstance(fact, TurnFinished):
+            if not self._finished.done():
+                self._finished.set_result(fact)
+        elif isinstance(fact, AskRaised):
+            self._refuse(fact)
+        else:
+            self._printer.show(fact)
+
+    def _refuse(self, ask: AskRaised) -> None:
+        self._needed_approval = self._needed_approval or ask.kind == "approval"
+        text = (NOBODY_APPROVES if ask.kind == "approval" else NOBODY_ANSWERS).format(tool=ask.tool)
+        self._start(self._ask(SettleAsk(ask_id=ask.ask_id, decision="deny", text=text)))
+
+    def _judged(self, fact: TurnFinished) -> TurnFinished:
+        """The end as it is reported: a turn that we cancelled for its time reached a limit."""
+        if not self._timed_out or fact.status != "cancelled":
+            return fact
+        problem = Problem(
+            code="timeout",
+            message=f"The run was stopped after {self._timeout_s:g} seconds.",
+            next_step="Raise --timeout, or ask for less.",
+        )
+        return TurnFinished(turn=fact.turn, status="limit", final_text=fact.final_text, problem=problem)
+
+    def _status(self, fact: TurnFinished) -> int:
+        if self._signal:
+            return 128 + self._signal
+        status = EXIT_STATUS[self._judged(fact).status]
+        return NEEDED_APPROVAL if status == 0 and self._needed_approval else status
+
+    def _interrupt(self, number: int) -> None:
+        self._signal = self._signal or number
+        self._cancel(f"Interrupted by {signal.Signals(number).name}.")
+
+    def _time_out(self) -> None:
+        self._timed_out = True
+        self._cancel("The time is up.")
+
+    def _cancel(self, message: str) -> None:
+        self._start(self._ask(CancelTurn()))
+        problem = Problem(code="cancelled", message=message)
+        lost = TurnFinished(turn=0, status="cancelled", final_text="", problem=problem)
+        asyncio.get_running_loop().call_later(CANCEL_PATIENCE_S, self._take, lost)
+
+    async def _ask(self, command: CancelTurn | SettleAsk) -> None:
+        try:
+            await self._parent.ask(command)
+        except IpcError:
+            return  # A parent that comes back starts with a turn that has ended.
+
+    def _start(self, work: "asyncio._CoroutineLike[None]") -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _writer(fd: int) -> Callable[[bytes], None]:
+    def write(data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+
+    return write
+
+
+def _format(place: RunPlace) -> Format:
+    match place.run.flags.get("output_format", "text"):
+        case "json":
+            return "json"
+        case "stream-json":
+            return "stream-json"
+        case _:
+            return "text"
+
+
+async def _main(place: RunPlace) -> int:
+    progress = sys.stderr.isatty() or place.run.flags.get("log_level") in ("info", "debug")
+    printer = printer_for(_format(place), _writer(1), _writer(2), progress=progress)
+    return await Headless(place, printer).run()
+
+
+def main(argv: list[str]) -> int:
+    """`python -I -m actors.headless RUN_DIR PPID`."""
+    run_dir, ppid = argv
+    kernel.die_with_parent(int(ppid))
+    try:
+        return asyncio.run(_main(RunPlace.open(run_dir)))
+    except BrokenPipeError:
+        return 128 + signal.SIGPIPE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,230 @@
+"""The three output formats of `fido run`: facts in, bytes out."""
+
+from collections.abc import Callable
+from typing import Any, Final, Literal, Protocol
+
+import msgspec
+from ipc.terminal_text import clean, clean_line
+
+from ipc.messages import (
+    AnyFact,
+    MessageDelta,
+    NoticeRaised,
+    Plan,
+    PlanChanged,
+    Problem,
+    SessionOpened,
+    SubagentActivityChanged,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+
+Format = Literal["text", "json", "stream-json"]
+Write = Callable[[bytes], None]
+_GLYPH: Final = {"ok": "+", "error": "!", "denied": "x", "cancelled": "-"}
+
+
+class Printer(Protocol):
+    """Prints each new fact; `finish` gets the last one, as it is to be reported."""
+
+    def show(self, fact: AnyFact) -> None: ...
+
+    def finish(self, fact: TurnFinished) -> None: ...
+
+
+class TextPrinter:
+    """The answer alone on stdout; notices, and progress where it is wanted, on stderr."""
+
+    def __init__(self, out: Write, err: Write, *, progress: bool) -> None:
+        self._out = out
+        self._err = err
+        self._progress = progress
+
+    def show(self, fact: AnyFact) -> None:
+        if isinstance(fact, NoticeRaised) and (fact.level != "info" or self._progress):
+            self._say(f"fido: {clean(fact.message)}")
+        elif self._progress:
+            line = progress_line(fact)
+            if line:
+                self._say(line)
+
+    def finish(self, fact: TurnFinished) -> None:
+        if fact.final_text:
+            self._out((clean(fact.final_text).rstrip("\n") + "\n").encode(errors="replace"))
+        if fact.problem is not None:
+            problem = fact.problem
+            self._say(f"fido: {clean(problem.message)} {clean(problem.next_step)}".rstrip())
+
+    def _say(self, line: str) -> None:
+        self._err((line + "\n").encode(errors="replace"))
+
+
+class StreamPrinter:
+    """One JSON object a line as things happen."""
+
+    def __init__(self, out: Write) -> None:
+        self._out = out
+
+    def show(self, fact: AnyFact) -> None:
+        line = json_object(fact)
+        if line is not None:
+            self._out(json_line(line))
+
+    def finish(self, fact: TurnFinished) -> None:
+        self._out(json_line(_turn_finished(fact)))
+
+
+class SummaryPrinter:
+    """One JSON object at the end."""
+
+    def __init__(self, out: Write, err: Write) -> None:
+        self._out = out
+        self._text = TextPrinter(lambda _: None, err, progress=False)
+        self._session_id = ""
+        self._usage: dict[str, Any] | None = None
+        self._plan: Plan | None = None
+
+    def show(self, fact: AnyFact) -> None:
+        match fact:
+            case SessionOpened(session_id=session_id):
+                self._session_id = session_id
+            case UsageReported():
+                self._usage = _usage(fact)
+            case PlanChanged(plan=plan):
+                self._plan = plan
+            case _:
+                self._text.show(fact)
+
+    def finish(self, fact: TurnFinished) -> None:
+        summary = {"session_id": self._session_id, "usage": self._usage, "plan": self._plan}
+        self._out(json_line(_turn_finished(fact) | summary))
+
+
+def printer_for(form: Format, out: Write, err: Write, *, progress: bool) -> Printer:
+    """The printer of an output format."""
+    match form:
+        case "text":
+            return TextPrinter(out, err, progress=progress)
+        case "json":
+            return SummaryPrinter(out, err)
+        case "stream-json":
+            return StreamPrinter(out)
+
+
+def json_line(value: dict[str, Any]) -> bytes:
+    """One line of JSON that no terminal acts on: everything beyond ASCII is escaped."""
+    text = msgspec.json.encode(value).decode()
+    if text.isascii() and "\x7f" not in text:
+        return text.encode() + b"\n"
+    return "".join(_escaped(c) for c in text).encode() + b"\n"
+
+
+def json_object(fact: AnyFact) -> dict[str, Any] | None:
+    """A fact as the contract's `stream-json` object, or None for what is not told there."""
+    match fact:
+        case SessionOpened():
+            return {
+                "type": "session",
+                "session_id": fact.session_id,
+                "workspace": fact.workspace,
+                "model": fact.model,
+                "system_sha256": fact.system_sha256,
+                "tools_sha256": fact.tools_sha256,
+            }
+        case TurnStarted(turn=turn):
+            return {"type": "turn_started", "turn": turn}
+        case MessageDelta(kind="text", text=text):
+            return {"type": "text", "delta": text}
+        case ToolStarted():
+            return {
+                "type": "tool_started",
+                "call_id": fact.call_id,
+                "name": fact.name,
+                "summary": fact.summary,
+            }
+        case ToolFinished():
+            return {
+                "type": "tool_finished",
+                "call_id": fact.call_id,
+                "name": fact.name,
+                "status": fact.status,
+                "duration_ms": fact.duration_ms,
+            }
+        case PlanChanged(plan=plan):
+            return {"type": "plan", "plan": plan}
+        case SubagentActivityChanged():
+            return {
+                "type": "subagent",
+                "agent_id": fact.agent_id,
+                "phase": fact.phase,
+                "detail": fact.detail,
+                "elapsed_ms": fact.elapsed_ms,
+            }
+        case UsageReported():
+            return {"type": "usage", **_usage(fact)}
+        case NoticeRaised(level=level, message=message):
+            return {"type": "notice", "level": level, "message": message}
+        case _:
+            return None
+
+
+def progress_line(fact: AnyFact) -> str | None:
+    """A fact as one line for a person who watches a headless run."""
+    match fact:
+        case ToolFinished(name="update_plan", status="ok"):
+            return None
+        case ToolFinished():
+            first = fact.display.strip().partition("\n")[0]
+            line = f"  {_GLYPH[fact.status]} {fact.name:<12} {fact.duration_ms:>6} ms  {first}"
+            return clean_line(line, 110)
+        case PlanChanged(plan=plan) if plan.items:
+            done = sum(item.status == "done" for item in plan.items)
+            now = next((item.title for item in plan.items if item.status == "in_progress"), plan.reason)
+            return clean_line(f"  # plan {done}/{len(plan.items)}: {now}", 110)
+        case SubagentActivityChanged():
+            line = f"  | SUBAGENT {fact.agent_id} {fact.phase} {fact.elapsed_ms / 1000:.1f} s  {fact.detail}"
+            return clean_line(line.rstrip(), 110)
+        case _:
+            return None
+
+
+def _turn_finished(fact: TurnFinished) -> dict[str, Any]:
+    return {
+        "type": "turn_finished",
+        "status": fact.status,
+        "final_text": fact.final_text,
+        "error": _problem(fact.problem),
+    }
+
+
+def _problem(problem: Problem | None) -> dict[str, str] | None:
+    if problem is None:
+        return None
+    return {"code": problem.code, "message": problem.message, "next_step": problem.next_step}
+
+
+def _usage(fact: UsageReported) -> dict[str, Any]:
+    return _tokens(fact.total) | {"subagent": _tokens(fact.subagent)}
+
+
+def _tokens(usage: Usage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cost_usd": usage.cost_usd,
+    }
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    if 0x20 <= code < 0x7F:
+        return character
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"

@@ -1,0 +1,230 @@
+"""The parent agent: owns the conversation, the session log, the tools, the provider and the key."""
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from actors.approvals import Approvals
+from actors.catalog.surface import advertised
+from actors.conversation import Conversation, encode_head, encode_system, encode_user
+from actors.delegator import Delegator
+from actors.invocation import InvocationGuard
+from actors.plan_client import PlanClient
+from actors.prompts.system_message import system_message
+from actors.provider.direct import DirectProvider
+from actors.provider.offline import OfflineModel
+from actors.recorder import Recorder, now
+from actors.replay import facts_of
+from actors.session_events import MessageAppended, SessionStarted
+from actors.session_history import History, fold
+from actors.session_log import LogFailed, Recovery, SessionLog
+from actors.settings import OFFLINE_MODEL, Settings, load
+from actors.settings_layers import SettingsError
+from actors.toolbox import Toolbox
+from actors.turn import run_turn
+from ipc import kernel
+from ipc.endpoints import RunPlace
+from ipc.lifecycle import TURN, TurnEvent, TurnState, advance
+from ipc.mailbox import Actor, Answer, Peer, run
+from ipc.messages import Accepted, AnyCommand, CancelTurn, Refused, SessionOpened, SettleAsk, StartTurn
+
+START_REFUSED: Final = 78
+"""Exit status of a start that a person can mend; the reason lies in the failure file."""
+REQUEST_OPTIONS: Final = {"stream": True, "stream_options": {"include_usage": True}}
+
+log = logging.getLogger(__name__)
+
+
+class Parent(Actor):
+    """One session: prompts in, turns out."""
+
+    name = "parent"
+    publishes = True
+
+    def __init__(self, place: RunPlace, settings: Settings, state_directory: Path) -> None:
+        super().__init__(place)
+        self._settings = settings
+        self._sessions = state_directory / "sessions"
+        self._workspace = Path(place.run.workspace)
+        self._model = OFFLINE_MODEL if settings.offline else settings.model
+        self._state: TurnState = "idle"
+        self._turn: asyncio.Task[None] | None = None
+        self._offline = contextlib.AsyncExitStack()
+
+    async def on_start(self) -> None:
+        self._provider = await self._open_provider()
+        toolbox = Toolbox(self._workspace)
+        self._tools_bytes = advertised(toolbox.advertised)
+        self._recovery = self._open_log()
+        self._history = fold(self._recovery.events)
+        self._recorder = Recorder(self._log, self.publish, self._settings.prices)
+        self._recorder.resume(self._history.turns, self._history.usage, self._history.subagent_usage)
+        self._approvals = Approvals(self._settings, self._workspace, self.publish, self._recorder)
+        self._delegator = Delegator(
+            self.place,
+            lambda address, on_command: self.link(address, on_command=on_command),
+            self.publish,
+            self._recorder,
+            self._provider,
+            self._settings.delegation,
+            lambda: self._conversation,
+        )
+        plans = PlanClient(self.link(self.place.mailbox("plan_store")), self._recorder.plan_written)
+        tools = toolbox.for_parent(plans, self._approvals, self._delegator)
+        self._guard = InvocationGuard(tools, self._approvals, self._recorder)
+
+    async def on_bound(self) -> None:
+        self._conversation = self._open_conversation(self._history)
+        for notice in self._settings.notices:
+            self._recorder.notice("warning", notice)
+        self._tell_recovery()
+        if self.place.run.prompt is not None and self._history.turns == 0:
+            self._start_turn(self.place.run.prompt)
+
+    def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
+        match command:
+            case StartTurn(prompt=prompt):
+                if self._state != "idle":
+                    return _turn_running(self._state)
+                self._start_turn(prompt)
+                return Accepted()
+            case CancelTurn():
+                self._advance("cancel")
+                if self._turn is not None:
+                    self._turn.cancel()
+                return Accepted()
+            case SettleAsk():
+                return self._approvals.settle(command)
+            case _:
+                return super().on_command(command, peer)
+
+    async def on_stop(self, reason: str) -> None:
+        if self._turn is not None:
+            self._turn.cancel()
+            await asyncio.wait({self._turn})
+        await self._provider.aclose()
+        await self._offline.aclose()
+        self._log.close()
+
+    async def _open_provider(self) -> DirectProvider:
+        settings = self._settings
+        if not settings.offline:
+            key = settings.key_for(settings.endpoint)
+            return DirectProvider(settings.endpoint, key, settings.timeouts, settings.retry_attempts)
+        server = await self._offline.enter_async_context(OfflineModel.serve())
+        return DirectProvider(server.base_url, server.api_key, settings.timeouts, settings.retry_attempts)
+
+    def _open_log(self) -> Recovery:
+        """Go on with the session's log, or begin it."""
+        path = self._sessions / f"{self.place.run.session_id}.jsonl"
+        if path.exists():
+            self._log, recovery = SessionLog.open(path)
+            return recovery
+        self._system = system_message(self._workspace)
+        encoded = encode_system(self._system.text)
+        started = SessionStarted(
+            session_id=self.place.run.session_id,
+            workspace=str(self._workspace),
+            model=self._model,
+            mode=self._settings.mode,
+            at=now(),
+            system_sha256=hashlib.sha256(encoded).hexdigest(),
+            tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
+        )
+        self._log = SessionLog.create(self._sessions, self.place.run.session_id, started)
+        self._log.append(MessageAppended(turn=0, message=encoded))
+        return Recovery((started, MessageAppended(turn=0, message=encoded)))
+
+    def _open_conversation(self, history: History) -> Conversation:
+        """The session's own system message, so that its bytes are the same after every restart."""
+        messages = history.messages or (encode_system(system_message(self._workspace).text),)
+        self.publish(
+            SessionOpened(
+                session_id=self.place.run.session_id,
+                workspace=str(self._workspace),
+                model=self._model,
+                mode=self._settings.mode,
+                offline=self._settings.offline,
+                context_window=self._settings.context_window,
+                system_sha256=hashlib.sha256(messages[0]).hexdigest(),
+                tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
+            )
+        )
+        return Conversation(encode_head(self._model, self._tools_bytes, REQUEST_OPTIONS), messages)
+
+    def _tell_recovery(self) -> None:
+        """Show what an earlier life of this session showed, and what became of it."""
+        for fact in facts_of(self._recovery.events):
+            self.publish(fact)
+        if self._history.interrupted is not None:
+            self._recorder.close_interrupted(self._history)
+        for skipped in self._recovery.skipped:
+            self._recorder.notice("warning", f"Line {skipped.line} of the session log {skipped.reason}.")
+
+    def _start_turn(self, prompt: str) -> None:
+        self._advance("prompt")
+        self._turn = asyncio.ensure_future(self._play(prompt))
+
+    async def _play(self, prompt: str) -> None:
+        self._recorder.prompt_taken(prompt)
+        message = encode_user(prompt)
+        self._conversation.append(message)
+        self._recorder.on_appended(message)
+        try:
+            outcome = await run_turn(
+                self._conversation,
+                self._provider,
+                self._guard,
+                self._recorder,
+                max_rounds=self._settings.max_tool_rounds,
+            )
+        finally:
+            self._advance("end")
+            self._turn = None
+        self._approvals.lapse()
+        self._recorder.turn_ended(outcome)
+
+    def _advance(self, event: TurnEvent) -> None:
+        self._state = advance(TURN, self._state, event)
+
+
+def _turn_running(state: TurnState) -> Refused:
+    return Refused(
+        code="turn_running",
+        message=f"A turn is {state}.",
+        next_step="Send the prompt again when it has ended, or cancel it.",
+    )
+
+
+def state_directory() -> Path:
+    """`$XDG_STATE_HOME/fido`."""
+    given = Path(os.environ.get("XDG_STATE_HOME") or "")
+    base = given if given.is_absolute() else Path(os.environ.get("HOME") or Path.home()) / ".local" / "state"
+    return base / "fido"
+
+
+def main(argv: list[str]) -> int:
+    """`python -I -m actors.parent RUN_DIR PPID`."""
+    run_dir, ppid = argv
+    kernel.die_with_parent(int(ppid))
+    kernel.hide_memory()
+    place = RunPlace.open(run_dir)
+    logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
+    try:
+        settings = load(place.run.flags, os.environ, Path(place.run.workspace))
+        return run(Parent(place, settings, state_directory()))
+    except SettingsError as error:
+        reason = str(error)
+    except LogFailed as error:
+        reason = f"{error.message} {error.next_step}"
+    place.failure_file("parent").write_text(reason, encoding="utf-8")
+    return START_REFUSED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

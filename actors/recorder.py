@@ -1,0 +1,208 @@
+"""What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+
+from actors.calls import ToolResult
+from actors.session_events import (
+    AnyEvent,
+    ApprovalSettled,
+    CallEnded,
+    CallStarted,
+    DelegationEnded,
+    MessageAppended,
+    Notice,
+    PlanWritten,
+    PromptTaken,
+    TurnEnded,
+    UsageRecorded,
+)
+from actors.session_history import add_usage
+from actors.session_log import LogFailed, SessionLog
+from actors.settings import Prices
+from actors.turn import TurnOutcome
+from ipc.messages import (
+    AnyFact,
+    Level,
+    MessageDelta,
+    ModelAnswer,
+    NoticeRaised,
+    Plan,
+    ReasoningDelta,
+    RetryScheduled,
+    StreamEvent,
+    TextDelta,
+    ToolCall,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+
+DISPLAY_LIMIT: Final = 4_000
+"""Characters of a tool's output that the person sees; the model gets what the tool returned."""
+
+
+class Recorder:
+    """Observer of turns, watcher of calls; owns the counting of turns and tokens."""
+
+    def __init__(self, log: SessionLog, publish: Callable[[AnyFact], None], prices: Prices | None) -> None:
+        self.turn = 0
+        self.total = Usage()
+        self.subagent = Usage()
+        self._log = log
+        self._publish = publish
+        self._prices = prices
+        self._turn_usage = Usage()
+        self._context_tokens = 0
+        self._log_fault = ""
+
+    def resume(self, turn: int, total: Usage, subagent: Usage) -> None:
+        """Go on counting where an earlier life of this session stopped."""
+        self.turn, self.total, self.subagent = turn, total, subagent
+
+    def prompt_taken(self, text: str) -> None:
+        self.turn += 1
+        self._turn_usage = Usage()
+        self._append(PromptTaken(turn=self.turn, text=text, at=now()))
+        self._publish(TurnStarted(turn=self.turn, prompt=text))
+
+    def on_stream(self, event: StreamEvent) -> None:
+        match event:
+            case TextDelta(text=text):
+                self._publish(MessageDelta(turn=self.turn, kind="text", text=text))
+            case ReasoningDelta(text=text):
+                self._publish(MessageDelta(turn=self.turn, kind="reasoning", text=text))
+            case RetryScheduled(attempt=attempt, delay_s=delay, reason=reason):
+                message = f"{reason} Attempt {attempt} in {delay:.1f} s; Esc stops waiting."
+                self._publish(NoticeRaised(level="warning", message=message))
+            case ModelAnswer(usage=usage) if usage is not None:
+                self._context_tokens = usage.prompt_tokens + usage.completion_tokens
+                self.used(usage)
+            case _:
+                pass
+
+    def on_appended(self, message: bytes) -> None:
+        self._append(MessageAppended(turn=self.turn, message=msgspec.Raw(message)))
+
+    def call_started(self, call: ToolCall, summary: str) -> None:
+        self._append(
+            CallStarted(
+                turn=self.turn, call_id=call.id, name=call.name, arguments=call.arguments, summary=summary
+            )
+        )
+        self._publish(ToolStarted(call_id=call.id, name=call.name, summary=summary))
+
+    def call_finished(self, call: ToolCall, result: ToolResult) -> None:
+        display = result.display
+        if len(display) > DISPLAY_LIMIT:
+            display = f"{display[:DISPLAY_LIMIT]}\n… {len(display) - DISPLAY_LIMIT:,} characters more"
+        ended = CallEnded(
+            turn=self.turn,
+            call_id=call.id,
+            name=call.name,
+            status=result.status,
+            duration_ms=result.duration_ms,
+            display=display,
+        )
+        self._append(ended)
+        self._publish(
+            ToolFinished(
+                call_id=call.id,
+                name=call.name,
+                status=result.status,
+                duration_ms=result.duration_ms,
+                display=display,
+            )
+        )
+
+    def used(self, usage: Usage, *, subagent: bool = False) -> None:
+        """Count one request."""
+        usage = self._priced(usage)
+        self._append(UsageRecorded(turn=self.turn, usage=usage, subagent=subagent))
+        self.total = add_usage(self.total, usage)
+        self._turn_usage = add_usage(self._turn_usage, usage)
+        if subagent:
+            self.subagent = add_usage(self.subagent, usage)
+        self._publish(
+            UsageReported(
+                turn=self._turn_usage,
+                total=self.total,
+                subagent=self.subagent,
+                context_tokens=self._context_tokens,
+            )
+        )
+
+    def plan_written(self, plan: Plan) -> None:
+        """The plan store tells the bus itself; here it joins the log."""
+        self._append(PlanWritten(turn=self.turn, plan=plan))
+
+    def delegation_ended(self, ended: DelegationEnded) -> None:
+        self._append(ended)
+
+    def approval_settled(self, ask_id: str, tool: str, subject: str, outcome: str, text: str) -> None:
+        self._append(
+            ApprovalSettled(
+                turn=self.turn, ask_id=ask_id, tool=tool, subject=subject, outcome=outcome, text=text
+            )
+        )
+
+    def notice(self, level: Level, message: str) -> None:
+        self._append(Notice(level=level, message=message))
+        self._publish(NoticeRaised(level=level, message=message))
+
+    def turn_ended(self, outcome: TurnOutcome) -> None:
+        """Close the turn and make its events durable."""
+        ended = TurnEnded(
+            turn=self.turn, status=outcome.status, final_text=outcome.final_text, problem=outcome.problem
+        )
+        self._append(ended)
+        self.sync()
+        self._publish(
+            TurnFinished(
+                turn=self.turn,
+                status=outcome.status,
+                final_text=outcome.final_text,
+                problem=outcome.problem,
+            )
+        )
+
+    def sync(self) -> None:
+        """Make what was recorded survive a power cut."""
+        try:
+            self._log.sync()
+        except LogFailed as fault:
+            self._tell_log_fault(fault)
+
+    def _append(self, event: AnyEvent) -> None:
+        try:
+            self._log.append(event)
+        except LogFailed as fault:
+            self._tell_log_fault(fault)
+
+    def _tell_log_fault(self, fault: LogFailed) -> None:
+        """The session goes on without its log; the person is told once per kind of fault."""
+        if fault.code != self._log_fault:
+            self._log_fault = fault.code
+            self._publish(NoticeRaised(level="error", message=f"{fault.message} {fault.next_step}"))
+
+    def _priced(self, usage: Usage) -> Usage:
+        if self._prices is None:
+            return usage
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        dollars = (
+            fresh * self._prices.prompt
+            + usage.cached_tokens * self._prices.cached
+            + usage.completion_tokens * self._prices.completion
+        )
+        return msgspec.structs.replace(usage, cost_usd=dollars / 1_000_000)
+
+
+def now() -> str:
+    """UTC, milliseconds, `Z`."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,76 @@
+"""The parent's view of the workers: which one is alive, how to reach it, how to end it.
+
+A worker announces itself by the name of the socket it binds, `w-<n>-<pid>.ipc`: there is no message that
+could get lost, and a successor always has another name.
+"""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+from pathlib import Path
+from typing import Final
+
+from ipc.endpoints import RunPlace
+
+_NAME: Final = re.compile(r"w-(\d+)-(\d+)\.ipc")
+_POLL_S: Final = 0.005
+
+
+class WarmWorker:
+    """A live worker process, held by its pidfd so that its number can't come to mean another one."""
+
+    def __init__(self, path: Path, pid: int, pidfd: int) -> None:
+        self.address = f"ipc://{path}"
+        self.pid = pid
+        self._pidfd = pidfd
+        self.exited: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done as soon as the process has ended."""
+        asyncio.get_running_loop().add_reader(pidfd, self._on_exit)
+
+    def kill(self) -> None:
+        """End the worker and whatever it started, at once."""
+        if self.exited.done():
+            return
+        with contextlib.suppress(ProcessLookupError):
+            # The group first: the signal reaches children that are being forked, too. The group is the
+            # worker's own, and the pidfd has just told that its leader still exists.
+            signal.pidfd_send_signal(self._pidfd, 0)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+            signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Stop watching."""
+        if self._pidfd >= 0:
+            asyncio.get_running_loop().remove_reader(self._pidfd)
+            os.close(self._pidfd)
+            self._pidfd = -1
+
+    def _on_exit(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._pidfd)
+        if not self.exited.done():
+            self.exited.set_result(None)
+
+
+async def find_worker(place: RunPlace) -> WarmWorker:
+    """Wait for a live worker; the caller sets the deadline."""
+    while True:
+        worker = newest_worker(place.workers_directory)
+        if worker is not None:
+            return worker
+        await asyncio.sleep(_POLL_S)
+
+
+def newest_worker(directory: Path) -> WarmWorker | None:
+    """The live worker with the highest number, if there is one."""
+    found = []
+    for path in directory.glob("w-*.ipc"):
+        match = _NAME.fullmatch(path.name)
+        if match:
+            found.append((int(match[1]), int(match[2]), path))
+    for _, pid, path in sorted(found, reverse=True):
+        with contextlib.suppress(OSError):
+            return WarmWorker(path, pid, os.pidfd_open(pid))
+    return None
