@@ -96,7 +96,8 @@ class Parent(Actor):
             case CancelTurn():
                 self._advance("cancel")
                 if self._turn is not None:
-                    self._turn.cancel()
+                    # Behind the turn's first step: a task that is cancelled before it never runs at all.
+                    asyncio.get_running_loop().call_soon(self._turn.cancel)
                 return Accepted()
             case SettleAsk():
                 return self._approvals.settle(command)

@@ -11,7 +11,7 @@ from ipc import codec
 from ipc.bus import Follower
 from ipc.channel import Channel
 from ipc.errors import LocalFault, PeerGone, ReplyLate
-from ipc.mailbox import Actor, Answer, Link, Peer
+from ipc.mailbox import Actor, Answer, Link, Mailbox, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,
@@ -29,8 +29,7 @@ from ipc.messages import (
     TextDelta,
 )
 from tests.fakes.places import run_place
-
-DEADLINE_S = 10.0
+from tests.fakes.watching import DEADLINE_S, LossyPublisher, Seen
 
 
 class Echo(Actor):
@@ -221,75 +220,76 @@ def test_a_message_over_the_limit_is_refused_before_it_is_sent(scene) -> None:  
     scene(act)
 
 
-def notices(facts: list[AnyFact]) -> list[str]:
-    return [fact.message for fact in facts if isinstance(fact, NoticeRaised)]
+def notice(number: int) -> NoticeRaised:
+    return NoticeRaised(level="info", message=str(number))
 
 
-def follow(actor: Actor, channel: Channel, seen: list[AnyFact]) -> Follower:
-    def reset(facts: tuple[AnyFact, ...]) -> None:
-        seen[:] = facts
+def numbers(count: int) -> list[str]:
+    return [str(number) for number in range(count)]
 
+
+def follow(actor: Actor, channel: Channel) -> tuple[Seen, Follower]:
+    seen = Seen()
     link = link_to(actor, channel)
-    return Follower(channel, link, actor.facts_address(), on_reset=reset, on_fact=seen.append)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
-        while not condition():
-            await asyncio.sleep(0.005)
+    return seen, Follower(channel, link, actor.facts_address(), on_reset=seen.reset, on_fact=seen.add)
 
 
 def test_a_late_follower_sees_everything(scene) -> None:  # type: ignore[no-untyped-def]
     async def act(actor: Echo, channel: Channel) -> None:
         await link_to(actor, channel).ask(Ping())
-        for n in range(5):
-            actor.publish(NoticeRaised(level="info", message=str(n)))
-        seen: list[AnyFact] = []
-        follow(actor, channel, seen)
-        await until(lambda: notices(seen) == list("01234"))
-        actor.publish(NoticeRaised(level="info", message="5"))
-        await until(lambda: notices(seen) == list("012345"))
+        for number in range(5):
+            actor.publish(notice(number))
+        seen, _ = follow(actor, channel)
+        await seen.until(lambda seen: seen.notices == numbers(5))
+        actor.publish(notice(5))
+        await seen.until(lambda seen: seen.notices == numbers(6))
 
     scene(act)
 
 
-def test_dropped_facts_heal_by_snapshot_also_when_the_last_one_is_lost(scene) -> None:  # type: ignore[no-untyped-def]
-    async def act(actor: Echo, channel: Channel) -> None:
-        await link_to(actor, channel).ask(Ping())
-        seen: list[AnyFact] = []
-        follower = follow(actor, channel, seen)
-        await until(lambda: not follower.replica.healing)
-        publisher = actor._publisher
-        assert publisher is not None
-        sent = publisher._send
-        for n in range(100):
-            lost = n % 7 == 3 or n >= 95
-            publisher._send = (lambda fact, seq: None) if lost else sent  # type: ignore[method-assign]
-            actor.publish(NoticeRaised(level="info", message=str(n)))
-            await asyncio.sleep(0)
-        publisher._send = sent  # type: ignore[method-assign]
-        await until(lambda: notices(seen) == [str(n) for n in range(100)])
-        assert follower.replica.holes > 0
+def test_dropped_facts_heal_by_snapshot_also_when_the_last_ones_are_lost(tmp_path: Path) -> None:
+    async def whole() -> None:
+        with run_place(tmp_path) as place:
+            channel = Channel()
+            publisher = LossyPublisher(channel, "parent")
+            publisher.loses = lambda seq: seq % 7 == 3 or seq > 95
+            mailbox = Mailbox(
+                channel, "parent", lambda command, _: publisher.snapshot(), lambda fact, _: None
+            )
+            mailbox.bind(place.mailbox("parent"))
+            publisher.bind(place.facts("parent"))
+            seen = Seen()
+            link = Link(channel, "client", place.mailbox("parent"))
+            follower = Follower(channel, link, place.facts("parent"), on_reset=seen.reset, on_fact=seen.add)
+            publisher.publish(notice(0))
+            await seen.until(lambda seen: seen.notices == numbers(1))
+            for number in range(1, 100):
+                publisher.publish(notice(number))
+                await asyncio.sleep(0)
+            publisher.loses = lambda seq: False
+            await seen.until(lambda seen: seen.notices == numbers(100))
+            assert follower.replica.holes > 0
+            publisher.close()
+            channel.close()
 
-    scene(act)
+    asyncio.run(whole())
 
 
 def test_a_follower_survives_the_publishers_death(tmp_path: Path) -> None:
     async def whole() -> None:
         with run_place(tmp_path) as place:
             channel = Channel()
-            seen: list[AnyFact] = []
             first = Echo(place)
             async with serving(first):
                 await link_to(first, channel).ask(Ping())
-                follow(first, channel, seen)
-                first.publish(NoticeRaised(level="info", message="first life"))
-                await until(lambda: notices(seen) == ["first life"])
+                seen, _ = follow(first, channel)
+                first.publish(notice(1))
+                await seen.until(lambda seen: seen.notices == ["1"])
             second = Echo(place)
             async with serving(second):
                 await link_to(second, channel).ask(Ping())
-                second.publish(NoticeRaised(level="info", message="second life"))
-                await until(lambda: notices(seen) == ["second life"])
+                second.publish(notice(2))
+                await seen.until(lambda seen: seen.notices == ["2"])
             channel.close()
 
     asyncio.run(whole())

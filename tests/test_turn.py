@@ -1,0 +1,173 @@
+"""The turn loop: every call gets one result, in order, whatever happens."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.conversation import Conversation
+from actors.provider.interface import ProviderError
+from actors.turn import TurnOutcome, run_turn
+from ipc.messages import ModelAnswer, ToolCall
+from tests.fakes.models import Recording, ScriptedInvoker, ScriptedProvider, Step, calls, conversation
+
+DEADLINE_S = 10
+
+
+def play(
+    steps: list[Step], invoker: ScriptedInvoker | None = None, **limits: int
+) -> tuple[TurnOutcome, Conversation, ScriptedProvider]:
+    async def whole() -> tuple[TurnOutcome, Conversation, ScriptedProvider]:
+        history, provider = conversation(), ScriptedProvider(steps)
+        async with asyncio.timeout(DEADLINE_S):
+            outcome = await run_turn(history, provider, invoker or ScriptedInvoker(), Recording(), **limits)
+        return outcome, history, provider
+
+    return asyncio.run(whole())
+
+
+def spoken(history: Conversation) -> list[dict[str, Any]]:
+    return [json.loads(message) for message in history.messages]
+
+
+def result_ids(history: Conversation) -> list[str]:
+    return [message["tool_call_id"] for message in spoken(history) if message["role"] == "tool"]
+
+
+def test_an_answer_without_calls_ends_the_turn() -> None:
+    outcome, history, _ = play([ModelAnswer(text="done", finish_reason="stop")])
+    assert (outcome.status, outcome.final_text) == ("completed", "done")
+    assert spoken(history)[-1] == {"role": "assistant", "content": "done"}
+
+
+def test_each_request_extends_the_one_before_it_byte_for_byte() -> None:
+    _, _, provider = play([calls("read:1"), calls("write:2", "read:3"), ModelAnswer(text="done")])
+    for earlier, later in zip(provider.bodies, provider.bodies[1:], strict=False):
+        assert later.startswith(earlier.removesuffix(b"]}"))
+
+
+def test_results_come_in_the_order_of_the_calls_also_when_reads_finish_otherwise() -> None:
+    async def whole() -> None:
+        invoker, history = ScriptedInvoker(), conversation()
+        invoker.gates["1"] = asyncio.Event()
+        provider = ScriptedProvider([calls("read:1", "read:2", "read:3"), ModelAnswer(text="done")])
+        turn = asyncio.ensure_future(run_turn(history, provider, invoker, Recording()))
+        await invoker.waiting.wait()
+        await invoker.has_ended["3"].wait()
+        invoker.gates["1"].set()
+        await turn
+        assert invoker.ended == ["2", "3", "1"]
+        assert result_ids(history) == ["1", "2", "3"]
+
+    asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
+
+
+def test_a_read_behind_a_change_waits_for_the_change() -> None:
+    async def whole() -> None:
+        invoker = ScriptedInvoker()
+        invoker.gates["2"] = asyncio.Event()
+        provider = ScriptedProvider([calls("read:1", "write:2", "read:3"), ModelAnswer(text="done")])
+        turn = asyncio.ensure_future(run_turn(conversation(), provider, invoker, Recording()))
+        await invoker.waiting.wait()
+        assert invoker.began == ["1", "2"]
+        invoker.gates["2"].set()
+        await turn
+        assert invoker.began == ["1", "2", "3"]
+
+    asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
+
+
+def test_a_cancel_answers_every_open_call_and_keeps_what_was_finished() -> None:
+    async def whole() -> None:
+        invoker, history = ScriptedInvoker(), conversation()
+        invoker.gates["2"] = asyncio.Event()
+        provider = ScriptedProvider([calls("read:1", "read:2", "write:3")])
+        turn = asyncio.ensure_future(run_turn(history, provider, invoker, Recording()))
+        await invoker.waiting.wait()
+        turn.cancel()
+        outcome = await turn
+        assert outcome.status == "cancelled"
+        assert result_ids(history) == ["1", "2", "3"]
+        contents = [message["content"] for message in spoken(history) if message["role"] == "tool"]
+        assert contents[0] == "result of 1"
+        assert all(json.loads(content)["error"]["code"] == "cancelled" for content in contents[1:])
+        assert "3" not in invoker.began
+
+    asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
+
+
+def test_a_cancel_in_mid_answer_keeps_the_text_so_far() -> None:
+    async def whole() -> None:
+        history, provider = conversation(), ScriptedProvider(["half an ans"])
+        turn = asyncio.ensure_future(run_turn(history, provider, ScriptedInvoker(), Recording()))
+        await provider.waiting.wait()
+        turn.cancel()
+        outcome = await turn
+        assert (outcome.status, outcome.final_text) == ("cancelled", "half an ans")
+        assert spoken(history)[-1] == {"role": "assistant", "content": "half an ans"}
+
+    asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
+
+
+def test_a_provider_fault_ends_the_turn_with_its_problem_and_a_balanced_history() -> None:
+    outcome, history, _ = play([calls("read:1"), ProviderError("unreachable", "no server", "start it")])
+    assert outcome.status == "failed"
+    assert outcome.problem is not None
+    assert outcome.problem.code == "unreachable"
+    assert not history.open_calls
+
+
+@pytest.mark.parametrize(("reason", "code"), [("stop", "empty_answer"), ("length", "output_limit")])
+def test_an_empty_answer_is_asked_for_once_more_and_never_kept(reason: str, code: str) -> None:
+    empty = ModelAnswer(finish_reason=reason)
+    outcome, history, provider = play([empty, empty])
+    assert outcome.problem is not None
+    assert (outcome.status, outcome.problem.code) == ("failed", code)
+    assert len(provider.bodies) == 2
+    assert spoken(history)[-1]["role"] == "user"
+    outcome, _, _ = play([empty, ModelAnswer(text="here")])
+    assert outcome.status == "completed"
+
+
+def test_the_turn_stops_at_its_limit_of_rounds() -> None:
+    outcome, history, _ = play([calls(f"read:{n}") for n in range(5)], max_rounds=3)
+    assert (outcome.status, outcome.rounds) == ("limit", 3)
+    assert outcome.problem is not None
+    assert outcome.problem.code == "max_rounds"
+    assert not history.open_calls
+
+
+@pytest.mark.parametrize("arguments", ["", "  ", "null", '{"a": 1]', '"text"', "[1]", "\ud800"])
+def test_arguments_in_history_are_always_an_object_that_a_server_can_parse(arguments: str) -> None:
+    call = ToolCall(id="1", name="read", arguments=arguments)
+    _, history, _ = play([ModelAnswer(tool_calls=(call,)), ModelAnswer(text="done")])
+    sent = spoken(history)[2]["tool_calls"][0]["function"]["arguments"]
+    assert json.loads(sent) == {}
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(["read", "write"]), min_size=1, max_size=5), max_size=5),
+    st.integers(0, 40),
+)
+def test_wherever_a_turn_is_cancelled_its_history_is_balanced(rounds: list[list[str]], ticks: int) -> None:
+    async def whole() -> None:
+        answers: list[Step] = [
+            calls(*(f"{name}:{n}.{m}" for m, name in enumerate(names))) for n, names in enumerate(rounds)
+        ]
+        history = conversation()
+        provider = ScriptedProvider([*answers, ModelAnswer(text="done")])
+        turn = asyncio.ensure_future(run_turn(history, provider, ScriptedInvoker(), Recording()))
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        turn.cancel()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            assert ticks == 0  # it had not begun
+        made = [call["id"] for message in spoken(history) for call in message.get("tool_calls", ())]
+        assert result_ids(history) == made
+
+    asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
