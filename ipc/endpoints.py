@@ -115,13 +115,33 @@ def create_run(root: Path, run: Run) -> RunPlace:
     try:
         with _locked(root / "lock"):
             _sweep(root)
-            directory = root / f"r-{run.id}"
-            for made in (directory, directory / "workers", root / workspace_key(run.workspace)):
-                made.mkdir(mode=0o700, exist_ok=True)
-            lock_fd = _hold(directory / "lock")
-            (directory / "run.json").write_bytes(msgspec.json.encode(run))
+            return _make(root, run)
     except OSError as error:
         raise PlaceError(f"cannot make a run directory in {root}: {error.strerror}") from error
+
+
+def services_place(root: Path, run: Run) -> RunPlace:
+    """Join the run that a workspace's services share, or make it; `run.id` is replaced.
+
+    Services are actors started one by one, as by a Procfile, which find each other by their workspace.
+    Raises `PlaceError`.
+    """
+    run = msgspec.structs.replace(run, id=workspace_key(run.workspace).removeprefix("w-"))
+    try:
+        with _locked(root / "lock"):
+            _sweep(root)
+            directory = root / f"r-{run.id}"
+            return RunPlace.open(directory) if (directory / "run.json").exists() else _make(root, run)
+    except OSError as error:
+        raise PlaceError(f"cannot make a run directory in {root}: {error.strerror}") from error
+
+
+def _make(root: Path, run: Run) -> RunPlace:
+    directory = root / f"r-{run.id}"
+    for made in (directory, directory / "workers", root / workspace_key(run.workspace)):
+        made.mkdir(mode=0o700, exist_ok=True)
+    lock_fd = _hold(directory / "lock")
+    (directory / "run.json").write_bytes(msgspec.json.encode(run))
     return RunPlace(directory, run, lock_fd)
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from ipc.endpoints import PATH_LIMIT, Run, RunPlace, create_run, live_runs, new_id, run_root, workspace_key
+from ipc.endpoints import (
+    PATH_LIMIT,
+    Run,
+    RunPlace,
+    create_run,
+    live_runs,
+    new_id,
+    run_root,
+    services_place,
+    workspace_key,
+)
 from ipc.errors import PlaceError
 from tests.fakes.places import short_directory
 
@@ -127,3 +137,11 @@ def test_a_removed_run_leaves_nothing() -> None:
         place = create_run(root, new_run())
         place.remove()
         assert not place.directory.exists()
+
+
+def test_services_of_one_workspace_meet_in_one_run() -> None:
+    with short_directory() as root:
+        first, second = services_place(root, new_run()), services_place(root, new_run())
+        assert first.directory == second.directory
+        assert first.run == second.run
+        assert services_place(root, new_run("/else/where")).directory != first.directory
