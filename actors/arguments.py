@@ -37,6 +37,10 @@ class Parser(argparse.ArgumentParser):
             self.error(f"{flag}: unknown flag{hint}" if flag.startswith("-") else f"{flag}: too many words")
         return options
 
+    def actions(self) -> list[argparse.Action]:
+        """All that this command takes, in the order of its help."""
+        return list(self._actions)
+
     def flags(self) -> list[str]:
         """All flags of this command, long forms."""
         return [name for action in self._actions for name in action.option_strings if name.startswith("--")]
@@ -92,7 +96,7 @@ def _listing() -> str:
 def _common_actions() -> list[argparse.Action]:
     parser = Parser(add_help=False)
     _add_common(parser)
-    return [action for action in parser._actions if action.nargs != 0]  # noqa: SLF001
+    return [action for action in parser.actions() if action.nargs != 0]
 
 
 def _add_common(parser: Parser) -> None:
@@ -147,6 +151,10 @@ def _add_plan(parser: Parser) -> None:
     _add_json(parser)
 
 
+def _add_nothing(parser: Parser) -> None:
+    """The common flags are all it takes."""
+
+
 def _add_json(parser: Parser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
@@ -173,7 +181,7 @@ COMMANDS = {
     "plan": Command("show or clear the workspace plan", "[show|clear]", _add_plan),
     "sessions": Command("list the sessions of this workspace", "", _add_json),
     "tools": Command("list the tools a model is offered", "", _add_tools),
-    "doctor": Command("tell what works here, and what to do where it does not", "", _add_json),
+    "doctor": Command("tell what works here, and what to do where it does not", "", _add_nothing),
     "actor": Command("run one actor in the foreground", "NAME", _add_actor),
     "completion": Command("print shell completion for bash, zsh or fish", "SHELL", _add_completion),
 }

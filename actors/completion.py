@@ -70,15 +70,11 @@ def _case(name: str) -> str:
     return name or '""'
 
 
-def _actions(name: str) -> list[argparse.Action]:
-    return parser_for(name)._actions  # noqa: SLF001 - argparse offers no other way to list them
-
-
 def _words(name: str) -> list[str]:
     """Everything that may follow a command: its fixed words and its flags."""
     fixed = [
         str(choice)
-        for action in _actions(name)
+        for action in parser_for(name).actions()
         if not action.option_strings
         for choice in action.choices or ()
     ]
@@ -86,7 +82,9 @@ def _words(name: str) -> list[str]:
 
 
 def _described(name: str) -> Iterator[str]:
-    helps = {flag: action.help or "" for action in _actions(name) for flag in action.option_strings}
+    helps = {
+        flag: action.help or "" for action in parser_for(name).actions() for flag in action.option_strings
+    }
     helps |= {other: COMMANDS[other].help for other in NAMES}
     for word in _words(name):
         yield shlex.quote(f"{word}:{helps[word]}" if word in helps else word)
@@ -104,7 +102,7 @@ def _values(shell: str) -> Iterator[str]:
 def _choices() -> dict[str, str]:
     found: dict[str, str] = {}
     for name in COMMANDS:
-        for action in _actions(name):
+        for action in parser_for(name).actions():
             if action.choices and action.option_strings:
                 found[action.option_strings[-1]] = " ".join(map(str, action.choices))
     return found
@@ -118,7 +116,7 @@ def _fish() -> Iterator[str]:
         yield f"complete -c fido -n {shlex.quote(unseen)} -a {name} -d {shlex.quote(COMMANDS[name].help)}"
     for name in COMMANDS:
         condition = f"{seen} {name}" if name else f"not {seen} {' '.join(NAMES)}"
-        for action in _actions(name):
+        for action in parser_for(name).actions():
             yield from _fish_action(shlex.quote(condition), action)
 
 

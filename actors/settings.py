@@ -15,7 +15,7 @@ OFFLINE_MODEL = "fido-offline"
 Answer = Literal["allow", "ask", "deny"]
 
 _PRINTED_FLAGS = {"max_tool_rounds": "--max-turns"}
-_ENVIRONMENT = (
+ENVIRONMENT = (
     ("OPENAI_API_KEY", "api_key"),
     ("OPENAI_BASE_URL", "base_url"),
     ("FIDO_API_KEY", "api_key"),
@@ -161,9 +161,12 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Pat
 
 def user_file(environ: Mapping[str, str]) -> Path:
     """Path of the person's own settings."""
-    given = Path(environ.get("XDG_CONFIG_HOME") or "")
-    base = given if given.is_absolute() else Path(environ.get("HOME") or Path.home()) / ".config"
-    return base / "fido" / "config.toml"
+    return _base_directory(environ, "XDG_CONFIG_HOME", ".config") / "fido" / "config.toml"
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where sessions and logs are kept."""
+    return _base_directory(environ, "XDG_STATE_HOME", ".local/state") / "fido"
 
 
 def normalize_base_url(given: str) -> str:
@@ -187,11 +190,17 @@ def normalize_base_url(given: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc, path or "/v1", "", ""))
 
 
+def _base_directory(environ: Mapping[str, str], name: str, below_home: str) -> Path:
+    """A folder of the XDG rules, which ignore relative paths."""
+    given = Path(environ.get(name) or "")
+    return given if given.is_absolute() else Path(environ.get("HOME") or Path.home()) / below_home
+
+
 def _from_environment(environ: Mapping[str, str]) -> Layer:
     values = {
-        setting: environ[name].strip() for name, setting in _ENVIRONMENT if environ.get(name, "").strip()
+        setting: environ[name].strip() for name, setting in ENVIRONMENT if environ.get(name, "").strip()
     }
-    names = {setting: name for name, setting in _ENVIRONMENT if environ.get(name, "").strip()}
+    names = {setting: name for name, setting in ENVIRONMENT if environ.get(name, "").strip()}
     return Layer("environment", dict(values), names)
 
 

@@ -1,0 +1,155 @@
+"""The `fido` command: understands the line, makes the run, hands over. Imports what a command needs only."""
+
+import os
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from actors.arguments import UsageError, parser_for, prompt_of, split
+from ipc.endpoints import Run, RunPlace, create_run, live_runs, new_id, run_root
+from ipc.errors import PlaceError
+
+USAGE_STATUS = 2
+_NOT_FLAGS = frozenset({"prompt", "workspace", "session", "version", "name", "session_id"})
+
+
+def main(argv: list[str]) -> int:
+    """Carry out one command line; return the exit status."""
+    try:
+        return _carry_out(argv)
+    except (UsageError, PlaceError) as error:
+        print(f"fido: {str(error).removeprefix('fido: ')}", file=sys.stderr)
+        return USAGE_STATUS
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+
+
+def _carry_out(argv: list[str]) -> int:
+    command, words = split(argv)
+    try:
+        options = parser_for(command).understand(words)
+    except SystemExit as done:
+        return int(done.code or 0)
+    match command:
+        case "":
+            return _screen(options)
+        case "run":
+            return _supervised(options, _prompt(options.prompt), "headless")
+        case "attach":
+            return _attach(options)
+        case "actor":
+            return _actor(options)
+        case "completion":
+            from actors.completion import completion
+
+            print(completion(options.shell), end="")
+            return 0
+        case "doctor":
+            from actors.doctor import doctor
+
+            return doctor(_workspace(options), _flags(options))
+        case _:
+            from actors import reports
+
+            return reports.report(command, _workspace(options), options)
+
+
+def _screen(options: Namespace) -> int:
+    if options.version:
+        from importlib.metadata import version
+
+        print(f"fido {version('fido-agent')}")
+        return 0
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("the screen needs a terminal; without one use: fido run PROMPT")
+    return _supervised(options, prompt_of(options.prompt) or None, "ui")
+
+
+def _supervised(options: Namespace, prompt: str | None, front: str) -> int:
+    place = create_run(run_root(dict(os.environ)), _run(options, new_id(), prompt, front))
+    from actors.supervisor import supervise
+
+    return supervise(place, front)
+
+
+def _attach(options: Namespace) -> int:
+    """Become the screen of a run that somebody else supervises."""
+    root, workspace = run_root(dict(os.environ)), str(_workspace(options))
+    wanted = options.session_id or options.session
+    runs = [run for run in live_runs(root, workspace) if wanted in (None, run.session_id)]
+    if not runs:
+        named = f"session {wanted}" if wanted else "session"
+        raise UsageError(f"no {named} is running in {workspace}; start one with: fido")
+    if len(runs) > 1:
+        raise UsageError(
+            f"several sessions are running, name one: {', '.join(run.session_id for run in runs)}"
+        )
+    directory = str(root / f"r-{runs[0].id}")
+    os.execv(sys.executable, [sys.executable, "-I", "-m", "ui.app", directory, str(os.getppid())])
+
+
+def _actor(options: Namespace) -> int:
+    """Run one actor here; all that are started in one workspace meet in one run."""
+    from importlib import import_module
+
+    place = _shared_place(options)
+    status: int = import_module(f"actors.{options.name}").main([str(place.directory), str(os.getppid())])
+    return status
+
+
+def _shared_place(options: Namespace) -> RunPlace:
+    """Join the run of this workspace's services, or make it."""
+    from ipc.endpoints import services_place
+
+    root = run_root(dict(os.environ))
+    return services_place(root, _run(options, "", None, "none"))
+
+
+def _run(options: Namespace, run_id: str, prompt: str | None, front: str) -> Run:
+    return Run(
+        id=run_id,
+        session_id=options.session or _new_session_id(),
+        workspace=str(_workspace(options)),
+        pid=os.getpid(),
+        prompt=prompt,
+        front=front,
+        flags=_flags(options),
+    )
+
+
+def _flags(options: Namespace) -> dict[str, bool | int | float | str | list[str]]:
+    return {key: value for key, value in vars(options).items() if key not in _NOT_FLAGS and value is not None}
+
+
+def _workspace(options: Namespace) -> Path:
+    given = options.workspace or "."
+    try:
+        workspace = Path(given).resolve(strict=True)
+        str(workspace).encode()
+    except UnicodeEncodeError:
+        raise UsageError("the workspace's path is not UTF-8; rename it or work in another one") from None
+    except OSError as error:
+        raise UsageError(f"--workspace {given}: {(error.strerror or str(error)).lower()}") from None
+    if not workspace.is_dir():
+        raise UsageError(f"--workspace {given}: is no folder")
+    return workspace
+
+
+def _prompt(words: list[str]) -> str:
+    if words == ["-"]:
+        prompt = sys.stdin.buffer.read().decode("utf-8", "replace").strip()
+    else:
+        prompt = prompt_of(words)
+    if not prompt:
+        raise UsageError("run: there is no prompt; write one behind it, or - to read it from stdin")
+    return prompt
+
+
+def _new_session_id() -> str:
+    """Sorts by time; the random end tells two that start in one second apart."""
+    from time import gmtime, strftime
+
+    return f"{strftime('%Y%m%d-%H%M%S', gmtime())}-{new_id()[:4]}"

@@ -1,0 +1,205 @@
+"""Fills the generated parts of the pages from the code: `make docs`; a test says when one has gone stale."""
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Final, Literal, get_args, get_origin
+
+import msgspec
+from pydantic import BaseModel
+
+import actors.settings as settings_module
+import ipc.messages as messages_module
+from actors.arguments import COMMANDS, parser_for
+from actors.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings, Table
+
+DOCS: Final = Path(__file__).parent
+PAGES: Final = (*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md")
+_PART: Final = re.compile(r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)", re.DOTALL)
+
+
+def main() -> int:
+    """Write every page again."""
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+    return 0
+
+
+def filled(text: str) -> str:
+    """The page with its generated parts as the code says now."""
+    return _PART.sub(lambda part: f"{part[1]}{PARTS[part[2]]()}\n{part[3]}", text)
+
+
+# --- what the source says ----------------------------------------------------------------------------
+
+
+class Field:
+    """A field as its class declares it, with the line below it."""
+
+    def __init__(self, node: ast.AnnAssign, doc: str) -> None:
+        self.name = ast.unparse(node.target)
+        self.type = ast.unparse(node.annotation)
+        self.default = None if node.value is None else ast.unparse(node.value)
+        self.doc = doc
+
+
+def fields_of(module: ModuleType) -> dict[str, list[Field]]:
+    """Fields of every class of a module, in order."""
+    tree = ast.parse(inspect.getsource(module))
+    return {node.name: list(_fields(node)) for node in tree.body if isinstance(node, ast.ClassDef)}
+
+
+def _fields(node: ast.ClassDef) -> Iterator[Field]:
+    for statement, below in zip(node.body, [*node.body[1:], None], strict=True):
+        if isinstance(statement, ast.AnnAssign) and not ast.unparse(statement.target).startswith("_"):
+            told = isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+            yield Field(statement, str(below.value.value) if told else "")  # type: ignore[union-attr]
+
+
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A Markdown table."""
+    head = list(head)
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+# --- messages ----------------------------------------------------------------------------------------
+
+_GROUPS: Final = {
+    "Command": "Commands: imperative, exactly one reply each, before the caller's deadline",
+    "Reply": "Replies: the one answer to a command",
+    "Fact": "Facts: past tense, numbered by their publisher, never answered",
+    "Stream": "Stream events: what a model streams, inside `ModelStreamed` and `ModelCompleted`",
+    "Value": "Values: parts of messages, never sent alone",
+}
+
+
+def messages() -> str:
+    """Every message and value with every field."""
+    fields = fields_of(messages_module)
+    classes = [getattr(messages_module, name) for name in fields]
+    parts = [f"Protocol version: {messages_module.PROTOCOL_VERSION}."]
+    for kind, title in _GROUPS.items():
+        parts.append(f"## {title}")
+        parts += [_message(struct, fields[struct.__name__]) for struct in classes if _kind(struct) == kind]
+    parts += ["## Words", table(["type", "one of"], _words())]
+    return "\n\n".join(parts)
+
+
+def _kind(struct: type[msgspec.Struct]) -> str | None:
+    """Which group a class belongs to; none for the groups themselves."""
+    names = {base.__name__ for base in struct.__mro__[1:]}
+    if "Value" in names:
+        return "Stream" if struct.__struct_config__.tag else "Value"
+    return next((kind for kind in ("Command", "Reply", "Fact") if kind in names), None)
+
+
+def _words() -> Iterator[list[str]]:
+    for name, value in vars(messages_module).items():
+        if get_origin(value) is Literal:
+            yield [f"`{name}`", ", ".join(f"`{word}`" for word in get_args(value))]
+
+
+def _message(struct: type[msgspec.Struct], fields: list[Field]) -> str:
+    text = f"### `{struct.__name__}`\n\n{inspect.cleandoc(struct.__doc__ or '')}"
+    if not fields:
+        return text
+    rows = ([f"`{f.name}`", f"`{f.type}`", _default(f), f.doc] for f in fields)
+    return f"{text}\n\n{table(['field', 'type', 'default', 'meaning'], rows)}"
+
+
+def _default(field: Field) -> str:
+    return "" if field.default is None else f"`{field.default}`"
+
+
+# --- settings and commands ---------------------------------------------------------------------------
+
+
+def settings() -> str:
+    """Every key of a settings file."""
+    rows = _setting_rows(Settings, fields_of(settings_module))
+    return table(["key", "default", "workspace file may set it", "meaning"], rows)
+
+
+def _setting_rows(
+    model: type[BaseModel], fields: dict[str, list[Field]], prefix: str = ""
+) -> Iterator[list[str]]:
+    for field in fields[model.__name__]:
+        inner = _table_named(field.type)
+        if inner is not None:
+            yield from _setting_rows(inner, fields, f"{prefix}{field.name}.")
+            continue
+        key = prefix + field.name
+        allowed = {True: "yes", False: "no"}[key.partition(".")[0] in WORKSPACE_MAY_SET]
+        default = model.model_fields[field.name].get_default()
+        shown = "" if default is None or model.model_fields[field.name].is_required() else f"`{default!r}`"
+        yield [f"`{key}`", shown, "`plan` only" if key == "mode" else allowed, field.doc]
+
+
+def _table_named(annotation: str) -> type[BaseModel] | None:
+    found = getattr(settings_module, annotation.removesuffix(" | None"), None)
+    return found if isinstance(found, type) and issubclass(found, Table) else None
+
+
+def environment() -> str:
+    """Every variable that sets something."""
+    return table(["variable", "sets"], ([f"`{name}`", f"`{key}`"] for name, key in ENVIRONMENT))
+
+
+def commands() -> str:
+    """Every command."""
+    rows = ([f"`{_form(name)}`", command.help] for name, command in COMMANDS.items())
+    return table(["command", "does"], rows)
+
+
+def _form(name: str) -> str:
+    return " ".join(f"fido {name} {COMMANDS[name].form}".split())
+
+
+def flags() -> str:
+    """The common flags, then those of each command."""
+    common = {action.option_strings[-1] for action in parser_for("attach").actions() if action.option_strings}
+    rows = [["all", *row] for row in _flag_rows("attach", set())]
+    for name in COMMANDS:
+        rows += [[f"`fido {name}`".replace(" `", "`"), *row] for row in _flag_rows(name, common)]
+    return table(["command", "flag", "does"], rows)
+
+
+def _flag_rows(name: str, without: set[str]) -> Iterator[list[str]]:
+    for action in parser_for(name).actions():
+        if action.option_strings and action.option_strings[-1] not in without:
+            value = action.metavar or "|".join(map(str, action.choices or ()))
+            yield [f"`{f'{action.option_strings[-1]} {value}'.strip()}`", action.help or ""]
+
+
+def files() -> str:
+    """Every module with the line that says what lives there."""
+    root = DOCS.parent
+    parts = []
+    for room in ("ipc", "actors", "ui"):
+        modules = [path for path in sorted((root / room).rglob("*.py")) if path.stat().st_size]
+        rows = ([f"`{path.relative_to(root / room)}`", _first_line(path)] for path in modules)
+        parts.append(f"### `{room}/`\n\n{table(['file', 'what lives there'], rows)}")
+    return "\n\n".join(parts)
+
+
+def _first_line(path: Path) -> str:
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+
+
+PARTS: Final[dict[str, Callable[[], str]]] = {
+    "messages": messages,
+    "settings": settings,
+    "environment": environment,
+    "commands": commands,
+    "flags": flags,
+    "files": files,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())
