@@ -1,0 +1,211 @@
+"""A delegation's identity and fork: what the subagent starts from, and what it may add to it (pure).
+
+Rules
+-----
+The fork is the parent's messages as they are at the call, shared byte by byte. Behind it every open call of
+the batch gets one result, in order: the delegate call its bootstrap, a sibling the plain word that its
+result is not here. The task comes last. Other tasks of the same batch are blanked: a subagent sees its own.
+"""
+
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Final, Literal
+
+import msgspec
+
+from actors.calls import failure
+from actors.conversation import Conversation, encode_assistant, encode_tool_result, encode_user
+from actors.delegate_result import MAX_ENTRIES, MAX_FINDINGS, Identity, sound
+from actors.tools.delegate import DelegateInput
+from ipc.messages import ModelAnswer, StartDelegation, ToolCall
+
+RESPONSIBILITY: Final = (
+    "Inspect only; return the final result to the parent. You are not the main agent, you may not delegate, "
+    "and the parent will verify your claims."
+)
+_ASSISTANT: Final = b'{"role":"assistant"'
+_TRIES_PER_LENGTH: Final = 64
+
+
+class Bootstrap(msgspec.Struct, frozen=True, tag_field="type", tag="subagent_bootstrap"):
+    """The tool result that tells the subagent who it is."""
+
+    identity: Identity
+    context_mode: Literal["forked_parent_messages"]
+    forked_message_count: int
+    task: str
+    responsibility: str
+
+
+class _Function(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    arguments: str
+
+
+class _Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    type: Literal["function"]
+    function: _Function
+
+
+class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    role: Literal["assistant", "tool", "user"]
+    content: str | None = None
+    tool_calls: tuple[_Call, ...] = ()
+    tool_call_id: str = ""
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(
+            ToolCall(id=call.id, name=call.function.name, arguments=call.function.arguments)
+            for call in self.tool_calls
+        )
+
+
+_decode = msgspec.json.Decoder(_Message).decode
+
+
+class BadTail(ValueError):
+    """A worker wants to send what no honest worker would; end it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """What one subagent starts from; each request of the subagent extends it."""
+
+    agent_id: str
+    base: tuple[bytes, ...]
+    """The parent's messages, shared."""
+    opening: tuple[bytes, ...]
+    """The results of the open calls, then the task."""
+    head: bytes
+
+    def start(self, workspace: str, max_rounds: int) -> StartDelegation:
+        """The command that hands the fork to a worker."""
+        return StartDelegation(
+            agent_id=self.agent_id,
+            fork=b",".join(self.base),
+            fork_count=len(self.base),
+            opening=self.opening,
+            workspace=workspace,
+            max_rounds=max_rounds,
+        )
+
+    def extended(self, tail: Sequence[bytes]) -> Conversation:
+        """The conversation of a `CompleteModel`, built anew from what the worker sent. Raises `BadTail`.
+
+        Each message is decoded and encoded again, so nothing but plain, paired messages gets through; the
+        bytes of an honest worker come out as they went in.
+        """
+        if tuple(tail[: len(self.opening)]) != self.opening:
+            raise BadTail("the request does not extend the fork it was given")
+        conversation = Conversation(self.head, [*self.base, *self.opening], fork_count=len(self.base))
+        try:
+            for raw in tail[len(self.opening) :]:
+                _append(conversation, _decode(raw))
+        except (ValueError, RecursionError) as error:
+            raise BadTail(f"the request is not a conversation: {error}") from error
+        if conversation.open_calls:
+            raise BadTail("the request leaves tool calls without a result")
+        return conversation
+
+
+def mint_agent_id(token_hex: Callable[[int], str], taken: Collection[str] = ()) -> str:
+    """A new identity, `subagent-` and four hexadecimal digits, more when chance keeps hitting `taken`.
+
+    `token_hex` brings the randomness: bytes to twice as many digits, as `secrets.token_hex`.
+    """
+    for attempt in itertools.count():
+        agent_id = f"subagent-{token_hex(2 + attempt // _TRIES_PER_LENGTH)}"
+        if agent_id not in taken:
+            return agent_id
+    raise AssertionError
+
+
+def fork(conversation: Conversation, call_id: str, agent_id: str, request: DelegateInput) -> Fork:
+    """Freeze the conversation at an open delegate call. Raises `ValueError` when the call is not open."""
+    if call_id not in conversation.open_calls:
+        raise ValueError(f"{call_id} is not an open call")
+    base = _only_own_task(conversation.messages, call_id)
+    results = {call_id: _bootstrap(agent_id, len(base), request.task)}
+    opening = [
+        encode_tool_result(open_call, results.get(open_call) or _not_here())
+        for open_call in conversation.open_calls
+    ]
+    opening.append(encode_user(instructions(agent_id, request)))
+    return Fork(agent_id, base, tuple(opening), conversation.head)
+
+
+def instructions(agent_id: str, request: DelegateInput) -> str:
+    """The last message of the opening: task, scope, rules, form of the answer."""
+    text = _template().substitute(
+        agent_id=agent_id,
+        task=request.task,
+        why=request.context or "The main agent did not say.",
+        scope=_scope(request),
+        max_findings=MAX_FINDINGS,
+        max_entries=MAX_ENTRIES,
+    )
+    return sound(text)
+
+
+@cache
+def _template() -> Template:
+    return Template(files("actors.prompts").joinpath("subagent.md").read_text(encoding="utf-8").strip())
+
+
+def _scope(request: DelegateInput) -> str:
+    scope = request.scope
+    lines = []
+    if scope and scope.paths:
+        lines.append("Paths, relative to the workspace: " + ", ".join(scope.paths))
+    if scope and scope.symbols:
+        lines.append("Symbols: " + ", ".join(scope.symbols))
+    return "\n".join(lines) or "Anywhere in the workspace."
+
+
+def _bootstrap(agent_id: str, count: int, task: str) -> str:
+    bootstrap = Bootstrap(
+        identity=Identity(agent_id=agent_id),
+        context_mode="forked_parent_messages",
+        forked_message_count=count,
+        task=sound(task),
+        responsibility=RESPONSIBILITY,
+    )
+    return msgspec.json.encode(bootstrap).decode()
+
+
+def _not_here() -> str:
+    return failure(
+        "not_in_this_fork",
+        "The main agent made this call beside the delegation. It had no result yet when the fork was made.",
+        "Do your own task; make the call yourself if you need what it reads.",
+    )
+
+
+def _only_own_task(messages: Sequence[bytes], call_id: str) -> tuple[bytes, ...]:
+    """The messages, with the arguments of other delegate calls of the last batch blanked."""
+    at = max(index for index, message in enumerate(messages) if message.startswith(_ASSISTANT))
+    batch = _decode(messages[at])
+    calls = [
+        msgspec.structs.replace(call, arguments="{}")
+        if call.name == "delegate" and call.id != call_id
+        else call
+        for call in batch.calls()
+    ]
+    if calls == list(batch.calls()):
+        return tuple(messages)
+    return (*messages[:at], encode_assistant(batch.content or "", calls), *messages[at + 1 :])
+
+
+def _append(conversation: Conversation, message: _Message) -> None:
+    content = message.content or ""
+    if message.role == "assistant":
+        conversation.append_answer(ModelAnswer(text=content, tool_calls=message.calls()))
+    elif message.role == "tool":
+        conversation.append_result(message.tool_call_id, content)
+    else:
+        conversation.append(encode_user(content))

@@ -1,0 +1,74 @@
+"""`delegate`: hand one bounded, read-only task to a subagent."""
+
+from typing import Annotated, ClassVar, Final, Literal, Protocol
+
+import msgspec
+from pydantic import Field, StringConstraints
+
+from actors.tools.tool import Effect, Invocation, ToolInput, ToolOutput
+
+MAX_TASK: Final = 8_000
+"""Characters of the task, and of the background."""
+
+Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+class Scope(ToolInput):
+    """Where to look; it narrows the work, never the fork."""
+
+    paths: Annotated[tuple[Line, ...], Field(max_length=50)] = ()
+    symbols: Annotated[tuple[Line, ...], Field(max_length=50)] = ()
+
+
+class DelegateInput(ToolInput):
+    """One task for one subagent."""
+
+    task: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TASK),
+        Field(description="What to find out, self-contained"),
+    ]
+    context: Annotated[
+        str | None,
+        StringConstraints(strip_whitespace=True, max_length=MAX_TASK),
+        Field(description="Why it is delegated, and what is known already"),
+    ] = None
+    scope: Annotated[Scope | None, Field(description="Workspace-relative paths and symbols to look at")] = (
+        None
+    )
+    mode: Literal["read_only"] | None = None
+    output_contract: Literal["findings"] | None = None
+    timeout_ms: Annotated[int | None, Field(gt=0)] = None
+
+
+class Delegator(Protocol):
+    """Runs a delegation to its end, whatever that is."""
+
+    async def delegate(self, request: DelegateInput, invocation: Invocation) -> str:
+        """Return the `delegate_result` as JSON; a failed delegation is a result, too."""
+        ...
+
+
+class _Outcome(msgspec.Struct):
+    status: str
+    summary: str
+
+
+class DelegateTool:
+    """Waits for the one subagent and hands its result over."""
+
+    name: ClassVar[str] = "delegate"
+    effect: ClassVar[Effect] = "delegate"
+    input: ClassVar[type[DelegateInput]] = DelegateInput
+
+    def __init__(self, delegator: Delegator) -> None:
+        self._delegator = delegator
+
+    def summary(self, given: DelegateInput) -> str:
+        return given.task.splitlines()[0]
+
+    async def run(self, given: DelegateInput, invocation: Invocation) -> ToolOutput:
+        result = await self._delegator.delegate(given, invocation)
+        outcome = msgspec.json.decode(result, type=_Outcome)
+        display = f"{outcome.status}: {outcome.summary}"
+        return ToolOutput(result, display, ok=outcome.status != "failed")
