@@ -53,7 +53,7 @@ class Channel:
             raw.router_mandatory = True
         if kind == "sub":
             raw.subscribe(b"")
-        socket = Socket(raw, on_frames)
+        socket = Socket(raw, on_frames, routed=kind == "router")
         self._sockets.append(socket)
         return socket
 
@@ -73,8 +73,11 @@ class Channel:
 class Socket:
     """One ZeroMQ socket whose messages arrive by callback."""
 
-    def __init__(self, raw: "zmq.Socket[bytes]", on_frames: Callable[[list[bytes]], None] | None) -> None:
+    def __init__(
+        self, raw: "zmq.Socket[bytes]", on_frames: Callable[[list[bytes]], None] | None, *, routed: bool
+    ) -> None:
         self._raw = raw
+        self._routed = routed
         self._on_frames = on_frames
         self._on_gone: Callable[[], None] | None = None
         self._monitor: zmq.Socket[bytes] | None = None
@@ -145,18 +148,24 @@ class Socket:
         deliver = self._on_frames
         if deliver is None:
             return
-        receive, more = self._raw.recv, zmq.RCVMORE
+        receive = self._receive_routed if self._routed else self._receive_single
         for _ in range(_DRAIN_BATCH):
             if self._closed:
                 return
             try:
-                frames = [receive(zmq.NOBLOCK)]
+                frames = receive()
             except zmq.Again:
                 return
-            while self._raw.get(more):
-                frames.append(receive())
             deliver(frames)
         self._schedule_drain()
+
+    def _receive_single(self) -> list[bytes]:
+        # Our own messages are one frame, so asking for more each time would only cost; the frames of
+        # anything longer come one by one and are refused.
+        return [self._raw.recv(zmq.NOBLOCK)]
+
+    def _receive_routed(self) -> list[bytes]:
+        return self._raw.recv_multipart(zmq.NOBLOCK)
 
     def _drain_monitor(self) -> None:
         while self._monitor is not None and not self._closed:

@@ -12,7 +12,7 @@ FRAME_LIMIT: Final = 64 * 1024 * 1024
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True):
-    """What every frame carries around its payload. Later versions may only add fields at the end."""
+    """What every frame carries in front of its message. Later versions may only add fields at the end."""
 
     version: int
     """`PROTOCOL_VERSION` of the sender."""
@@ -26,17 +26,29 @@ class Envelope(msgspec.Struct, frozen=True, array_like=True):
     """One life of a publisher; empty for commands and replies."""
     seq: int
     """Number of a fact within its epoch, from 1; else 0."""
-    payload: msgspec.Raw
-    """One encoded message."""
 
 
 class _Tag(msgspec.Struct, frozen=True):
     type: str
 
 
+class _Frame(Envelope, frozen=True):
+    """An envelope and its message, decoded in one go."""
+
+    payload: AnyMessage
+
+
+class _Undecoded(Envelope, frozen=True):
+    """An envelope whose message may be anything."""
+
+    payload: msgspec.Raw
+
+
 _encode = msgspec.msgpack.Encoder().encode
-_envelope = msgspec.msgpack.Decoder(Envelope).decode
+_frame = msgspec.msgpack.Decoder(_Frame).decode
+_undecoded = msgspec.msgpack.Decoder(_Undecoded).decode
 _payload = msgspec.msgpack.Decoder(AnyMessage).decode
+_NOT_DECODED = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 _tag = msgspec.msgpack.Decoder(_Tag).decode
 _TAGS: Final = frozenset(struct.__struct_config__.tag for struct in AnyMessage.__args__)
 
@@ -52,8 +64,7 @@ def encode(
     limit: int = FRAME_LIMIT,
 ) -> bytes:
     """Encode one message. Raises `LocalFault` when the frame would be over `limit` bytes."""
-    payload = msgspec.Raw(_encode(message))
-    frame = _encode(Envelope(PROTOCOL_VERSION, id, parent, sender, epoch, seq, payload))
+    frame = _encode((PROTOCOL_VERSION, id, parent, sender, epoch, seq, message))
     if len(frame) > limit:
         raise LocalFault(f"{type(message).__name__} is {len(frame):,} bytes; the limit is {limit:,}")
     return frame
@@ -64,25 +75,37 @@ def decode(frame: bytes, *, limit: int = FRAME_LIMIT) -> tuple[Envelope, AnyMess
     if len(frame) > limit:
         raise RemoteFault("too_large", f"a frame of {len(frame):,} bytes is over the limit of {limit:,}")
     try:
-        envelope = _envelope(frame)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise RemoteFault("bad_frame", f"not an envelope: {error}") from error
+        envelope = _frame(frame)
+    except _NOT_DECODED as error:
+        raise _fault(frame) from error
     if envelope.version != PROTOCOL_VERSION:
-        raise RemoteFault(
+        raise _fault(frame)
+    return envelope, envelope.payload
+
+
+def _fault(frame: bytes) -> RemoteFault:
+    """Say what is wrong with a frame that did not decode."""
+    try:
+        envelope = _undecoded(frame)
+    except _NOT_DECODED as error:
+        return RemoteFault("bad_frame", f"not an envelope: {error}")
+    if envelope.version != PROTOCOL_VERSION:
+        return RemoteFault(
             "wrong_version",
             f"protocol version {envelope.version} was sent, this process speaks {PROTOCOL_VERSION}",
             command_id=envelope.id,
         )
     try:
-        return envelope, _payload(envelope.payload)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise _payload_fault(envelope, error) from error
+        _payload(envelope.payload)
+    except _NOT_DECODED as error:
+        return _payload_fault(envelope, error)
+    return RemoteFault("bad_frame", "not a frame", command_id=envelope.id)
 
 
-def _payload_fault(envelope: Envelope, error: Exception) -> RemoteFault:
+def _payload_fault(envelope: _Undecoded, error: Exception) -> RemoteFault:
     try:
         tag = _tag(envelope.payload).type
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+    except _NOT_DECODED:
         return RemoteFault("bad_message", f"not a message: {error}", command_id=envelope.id)
     if tag not in _TAGS:
         return RemoteFault("unknown_message", f"there is no message {tag[:80]!r}", command_id=envelope.id)
