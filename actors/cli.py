@@ -6,6 +6,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from actors.arguments import UsageError, parser_for, prompt_of, split
+from ipc.codec import FRAME_LIMIT
 from ipc.endpoints import Run, RunPlace, create_run, live_runs, new_id, run_root
 from ipc.errors import PlaceError
 
@@ -102,7 +103,8 @@ def _actor(options: Namespace) -> int:
 
 def _shared_place(options: Namespace) -> RunPlace:
     """Join the run of this workspace's services, or make it."""
-    from ipc.endpoints import services_place
+    from ipc.codec import FRAME_LIMIT
+from ipc.endpoints import services_place
 
     root = run_root(dict(os.environ))
     return services_place(root, _run(options, "", None, "none"))
@@ -117,7 +119,17 @@ def _run(options: Namespace, run_id: str, prompt: str | None, front: str) -> Run
         prompt=prompt,
         front=front,
         flags=_flags(options),
+        frame_limit=_frame_limit(os.environ.get("FIDO_MESSAGE_LIMIT", "")),
     )
+
+
+def _frame_limit(given: str) -> int:
+    """Largest message between two processes, bytes; a variable, since no settings file is read this early."""
+    if not given.strip():
+        return FRAME_LIMIT
+    if not given.isdecimal() or not 1 << 20 <= int(given) <= 1 << 30:
+        raise UsageError(f"FIDO_MESSAGE_LIMIT: expected bytes from 1048576 to 1073741824, got {given!r}")
+    return int(given)
 
 
 def _flags(options: Namespace) -> dict[str, bool | int | float | str | list[str]]:

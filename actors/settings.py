@@ -96,8 +96,6 @@ class Settings(Table):
     """How often a request is sent in all when the server is busy or cannot be reached."""
     context_window: Annotated[int, Field(ge=0)] = 0
     """Tokens the model takes; 0: unknown."""
-    message_limit_bytes: Annotated[int, Field(ge=1 << 20, le=1 << 30)] = 64 << 20
-    """Largest message between two processes of Fido, bytes."""
     permissions: Permissions = Permissions()
     timeouts: Timeouts = Timeouts()
     delegation: Delegation = Delegation()

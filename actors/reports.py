@@ -1,0 +1,219 @@
+"""What `fido plan`, `fido sessions` and `fido tools` print; none of it asks a model."""
+
+import asyncio
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from actors.plan_file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek, timestamp
+from actors.session_events import PromptTaken, SessionStarted
+from actors.session_log import LogFailed, read_log
+from actors.settings import state_directory
+from ipc.channel import Channel
+from ipc.endpoints import RunPlace, live_runs, run_root
+from ipc.errors import IpcError
+from ipc.mailbox import Link
+from ipc.messages import AnyReply, ClearPlan, GetPlan, Plan, PlanItem, PlanStored
+from ipc.terminal_text import clean_line
+
+DEADLINE_S: Final = 3.0
+"""How long a running plan store may take to answer."""
+MARKS: Final = {"done": "x", "in_progress": ">", "blocked": "!", "pending": " "}
+
+
+class ReportFailed(Exception):
+    """What was asked for cannot be told or done; one line for a person."""
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One session as `fido sessions` shows it."""
+
+    session_id: str
+    started_at: str
+    """UTC, milliseconds, `Z`."""
+    model: str
+    turns: int
+    running: bool
+    first_prompt: str
+
+
+class ToolSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool as `fido tools` shows it."""
+
+    name: str
+    state: str
+    """Lifecycle state; `active` is advertised to the model."""
+    effect: str
+    """What a call can do: `read`, `write`, `execute`, ..."""
+    does: str
+    """First line of its description."""
+
+
+def report(command: str, workspace: Path, options: Namespace) -> int:
+    """Print what one of the three commands tells; return the exit status."""
+    try:
+        _report(command, workspace, options)
+    except ReportFailed as failure:
+        print(f"fido: {failure}", file=sys.stderr)
+        return 1
+    sys.stdout.flush()
+    return 0
+
+
+def _report(command: str, workspace: Path, options: Namespace) -> None:
+    match command:
+        case "plan" if options.action == "clear":
+            plan = asyncio.run(clear_plan(workspace))
+            _print(plan, ["The plan is cleared."], as_json=options.json)
+        case "plan":
+            plan = asyncio.run(show_plan(workspace))
+            _print(plan, plan_lines(plan), as_json=options.json)
+        case "sessions":
+            sessions = sorted(session_summaries(workspace), key=lambda one: one.started_at, reverse=True)
+            _print(sessions, session_lines(sessions), as_json=options.json)
+        case _:
+            _report_tools(workspace, options)
+
+
+def _print(value: object, lines: Iterable[str], *, as_json: bool) -> None:
+    text = msgspec.json.encode(value) if as_json else "\n".join(lines).encode("utf-8", "replace")
+    sys.stdout.buffer.write(text + b"\n")
+
+
+# --- plan --------------------------------------------------------------------------------------------
+
+
+async def show_plan(workspace: Path) -> Plan:
+    """The plan, from the plan store that runs here, else from the file, which stays as it is."""
+    reply = await _ask_store(workspace, GetPlan())
+    if isinstance(reply, PlanStored):
+        return reply.plan
+    loaded = peek(workspace)
+    if loaded.warning:
+        raise ReportFailed(loaded.warning)
+    return loaded.plan
+
+
+async def clear_plan(workspace: Path) -> Plan:
+    """Start the plan over, through the plan store that runs here, else in the file. Raises `ReportFailed`."""
+    reply = await _ask_store(workspace, ClearPlan())
+    if isinstance(reply, PlanStored):
+        return reply.plan
+    if reply is not None:
+        raise ReportFailed(f"the plan store refused: {getattr(reply, 'message', type(reply).__name__)}")
+    file = PlanFile(workspace)
+    before = file.load().plan
+    plan = Plan(revision=before.revision + 1, updated_at=timestamp(), reason="Cleared by the user.")
+    try:
+        file.store(plan)
+    except (ChangedOutside, StoreFailed, StoreUncertain) as failure:
+        raise ReportFailed(str(failure)) from None
+    return plan
+
+
+async def _ask_store(workspace: Path, command: GetPlan | ClearPlan) -> AnyReply | None:
+    """Ask the store of a run in this workspace; nothing when none runs or answers."""
+    root = run_root(dict(os.environ))
+    runs = live_runs(root, str(workspace))
+    if not runs:
+        return None
+    place = RunPlace.open(root / f"r-{runs[-1].id}")
+    channel = Channel(frame_limit=place.run.frame_limit)
+    try:
+        return await Link(channel, "client", place.mailbox("plan_store")).ask(command, DEADLINE_S)
+    except IpcError as error:
+        if isinstance(command, ClearPlan):
+            raise ReportFailed(f"the plan store of the running session does not answer: {error}") from None
+        return None
+    finally:
+        channel.close()
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """Every field of every item, cleaned, as a person reads it."""
+    if not plan.items:
+        yield "There is no plan."
+        return
+    done = sum(item.status == "done" for item in plan.items)
+    yield f"{clean_line(plan.reason)} ({done}/{len(plan.items)} done, revision {plan.revision}, {plan.updated_at})"
+    for item in plan.items:
+        yield from _item_lines(item)
+
+
+def _item_lines(item: PlanItem) -> Iterator[str]:
+    yield f"[{MARKS[item.status]}] {clean_line(item.id)}: {clean_line(item.title)} ({item.status})"
+    for label, text in (
+        ("details", item.details),
+        ("after", ", ".join(item.dependencies)),
+        ("next", item.next_action),
+        *(("evidence", entry) for entry in item.evidence),
+    ):
+        if text:
+            yield f"      {label}: {clean_line(text, 2_000)}"
+
+
+# --- sessions ----------------------------------------------------------------------------------------
+
+
+def session_summaries(workspace: Path) -> Iterator[SessionSummary]:
+    """The sessions of a workspace; logs that cannot be read are passed over."""
+    running = {run.session_id for run in live_runs(run_root(dict(os.environ)), str(workspace))}
+    for path in (state_directory(os.environ) / "sessions").glob("*.jsonl"):
+        try:
+            events = read_log(path).events
+        except LogFailed:
+            continue
+        started = next((event for event in events if isinstance(event, SessionStarted)), None)
+        if started is None or started.workspace != str(workspace):
+            continue
+        prompts = [event.text for event in events if isinstance(event, PromptTaken)]
+        yield SessionSummary(
+            session_id=started.session_id,
+            started_at=started.at,
+            model=started.model,
+            turns=len(prompts),
+            running=started.session_id in running,
+            first_prompt=prompts[0] if prompts else "",
+        )
+
+
+def session_lines(sessions: Sequence[SessionSummary]) -> Iterator[str]:
+    """One line a session: id, start, turns, the first prompt."""
+    if not sessions:
+        yield "There are no sessions in this workspace."
+    for one in sessions:
+        state = "running" if one.running else f"{one.turns} turns"
+        yield f"{one.session_id:<22} {one.started_at[:16]:<17} {state:<9} {clean_line(one.first_prompt, 60)}"
+
+
+# --- tools -------------------------------------------------------------------------------------------
+
+
+def _report_tools(workspace: Path, options: Namespace) -> None:
+    from actors.catalog.surface import advertised
+    from actors.toolbox import Toolbox
+    from actors.tools.tool import description
+
+    tools = Toolbox(workspace).advertised
+    if options.advertised:
+        sys.stdout.buffer.write(advertised(tools))
+        return
+    rows = [
+        ToolSummary(
+            name=tool.name,
+            state="active",
+            effect=tool.effect,
+            does=description(tool.name).partition("\n")[0],
+        )
+        for tool in sorted(tools, key=lambda tool: tool.name)
+    ]
+    _print(
+        rows,
+        (f"{row.name:<12} {row.state:<8} {row.effect:<9} {row.does}" for row in rows),
+        as_json=options.json,
+    )

@@ -1,0 +1,387 @@
+"""The command line: what it takes, what it refuses in one line, and what the quick commands print."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from actors.arguments import COMMANDS, UsageError, parser_for, prompt_of, split
+from actors.catalog.surface import advertised
+from actors.completion import completion
+from actors.session_events import PromptTaken, SessionStarted
+from actors.session_log import SessionLog
+from actors.toolbox import Toolbox
+from tests.fakes.places import short_directory
+
+ROOT = Path(__file__).parent.parent
+START = "import sys; from actors.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+class Shell:
+    """Runs `fido` as a process of its own in surroundings of its own."""
+
+    def __init__(self, folder: Path, runtime: Path) -> None:
+        self.workspace = folder / "work"
+        self.workspace.mkdir()
+        self.state = folder / "state"
+        self.config = folder / "config" / "fido" / "config.toml"
+        self.config.parent.mkdir(parents=True)
+        self.environ = {
+            "HOME": str(folder),
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": str(ROOT),
+            "XDG_CONFIG_HOME": str(folder / "config"),
+            "XDG_STATE_HOME": str(self.state),
+            "XDG_RUNTIME_DIR": str(runtime),
+        }
+
+    def fido(self, *words: str, stdin: bytes = b"", **environ: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-c", START, *words],
+            cwd=self.workspace,
+            env=self.environ | environ,
+            input=stdin,
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+
+    def refusal(self, *words: str, **environ: str) -> str:
+        """The one line on stderr of a command that ends with status 2."""
+        run = self.fido(*words, **environ)
+        assert (run.returncode, run.stdout) == (2, b"")
+        lines = run.stderr.decode().splitlines()
+        assert len(lines) == 1
+        assert lines[0].startswith("fido: ")
+        return lines[0]
+
+    def output(self, *words: str, **environ: str) -> str:
+        run = self.fido(*words, **environ)
+        assert run.returncode == 0, run.stderr.decode()
+        return run.stdout.decode()
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    with short_directory() as runtime:
+        yield Shell(tmp_path, runtime)
+
+
+# --- the line ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "rest"),
+    [
+        ([], "", []),
+        (["fix", "the", "tests"], "", ["fix", "the", "tests"]),
+        (["run", "hi"], "run", ["hi"]),
+        (["--model", "plan", "run", "hi"], "run", ["--model", "plan", "hi"]),
+        (["--model=run", "plan"], "plan", ["--model=run"]),
+        (["plan the release"], "", ["plan the release"]),
+        (["--", "run"], "", ["--", "run"]),
+        (["--version"], "", ["--version"]),
+    ],
+)
+def test_first_bare_word_is_the_command_or_begins_the_prompt(
+    words: list[str], command: str, rest: list[str]
+) -> None:
+    assert split(words) == (command, rest)
+
+
+def test_flags_and_words_may_come_in_any_order() -> None:
+    options = parser_for("run").understand(
+        ["fix", "--max-turns", "3", "it", "--allow=patch", "--allow", "rm"]
+    )
+    assert (options.prompt, options.max_turns, options.allow) == (["fix", "it"], 3, ["patch", "rm"])
+
+
+def test_prompt_that_is_no_utf8_is_taken_with_marks() -> None:
+    assert prompt_of([os.fsdecode(b"caf\xe9")]) == "caf\ufffd"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_and_flag_has_its_help_line(command: str) -> None:
+    assert COMMANDS[command].help
+    assert all(action.help for action in parser_for(command).actions())
+    assert " ".join(COMMANDS[command].form.split()) in parser_for(command).format_help()
+
+
+def test_help_lists_every_command(shell: Shell) -> None:
+    text = shell.output("--help")
+    assert [name for name in COMMANDS if name and f"fido {name}" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--modell", "x"], "--modell: unknown flag; did you mean --model"),
+        (["run", "x", "--mode", "fast"], "--mode: invalid choice: 'fast'"),
+        (["run", "x", "--max-turns", "0"], "--max-turns: expected a number from 1, got '0'"),
+        (["run", "x", "--timeout", "soon"], "--timeout: expected seconds above 0, got 'soon'"),
+        (["run"], "there is no prompt"),
+        (["run", "-"], "there is no prompt"),
+        (["plan", "the", "release"], "invalid choice: 'the'"),
+        (["--session", "../x"], "--session: a session id has"),
+        (["--workspace", "nowhere", "plan"], "--workspace nowhere: no such file or directory"),
+        (["actor", "ui"], "invalid choice: 'ui'"),
+        (["hello"], "the screen needs a terminal; without one use: fido run PROMPT"),
+        (["attach"], "no session is running"),
+        (["attach", "s-1"], "no session s-1 is running"),
+    ],
+)
+def test_what_is_not_understood_is_one_line_and_status_2(shell: Shell, words: list[str], told: str) -> None:
+    assert told in shell.refusal(*words)
+
+
+def test_message_limit_out_of_bounds_is_refused(shell: Shell) -> None:
+    assert "FIDO_MESSAGE_LIMIT: expected bytes" in shell.refusal("run", "x", FIDO_MESSAGE_LIMIT="many")
+
+
+def test_unknown_flag_is_raised_as_one_line() -> None:
+    with pytest.raises(UsageError, match="fido plan: --jsno: unknown flag; did you mean --json"):
+        parser_for("plan").understand(["--jsno"])
+
+
+# --- completion --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command_and_flag(name: str) -> None:
+    script = completion(name)
+    flags = {flag.removeprefix("--") for command in COMMANDS for flag in parser_for(command).flags()}
+    assert [word for word in {*filter(None, COMMANDS), *flags} if word not in script] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("fido pl", ["plan"]),
+        ("fido run --mode ", ["plan", "agent", "yolo"]),
+        ("fido run --output-format s", ["stream-json"]),
+        ("fido plan ", ["show", "clear"]),
+        ("fido tools --adv", ["--advertised"]),
+    ],
+)
+def test_bash_offers_what_fits(line: str, offered: list[str]) -> None:
+    words = line.split(" ")
+    quoted = " ".join(f'"{word}"' for word in words)
+    script = f"{completion('bash')}\nCOMP_WORDS=({quoted}); COMP_CWORD={len(words) - 1}; _fido\n"
+    run = subprocess.run(
+        ["bash", "-c", script + 'printf "%s\\n" "${COMPREPLY[@]}"'],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
+    found = run.stdout.split()
+    assert found[: len(offered)] == offered
+
+
+# --- quick commands ----------------------------------------------------------------------------------
+
+PLAN = {
+    "version": 1,
+    "revision": 3,
+    "updatedAt": "2025-01-01T00:00:00.000Z",
+    "reason": "Ship it",
+    "items": [
+        {
+            "id": "look",
+            "title": "Look \x1b[31maround",
+            "status": "done",
+            "details": "",
+            "dependencies": [],
+            "next_action": "",
+            "evidence": ["src/app.py:42"],
+        },
+        {
+            "id": "act",
+            "title": "Act",
+            "status": "in_progress",
+            "details": "with care",
+            "dependencies": ["look"],
+            "next_action": "Write it",
+            "evidence": [],
+        },
+    ],
+}
+
+
+def test_plan_is_shown_without_a_session(shell: Shell) -> None:
+    (shell.workspace / ".fido-plan.json").write_text(json.dumps(PLAN), encoding="utf-8")
+    text = shell.output("plan")
+    for part in ("Ship it", "1/2", "look", "src/app.py:42", "act", "with care", "Write it", "in_progress"):
+        assert part in text
+    assert "\x1b" not in text
+    assert json.loads(shell.output("plan", "show", "--json")) == PLAN
+
+
+def test_no_plan_is_no_error(shell: Shell) -> None:
+    assert shell.output("plan") == "There is no plan.\n"
+    assert json.loads(shell.output("plan", "--json"))["items"] == []
+    assert not (shell.workspace / ".fido-plan.json").exists()
+
+
+def test_plan_is_cleared_without_a_session(shell: Shell) -> None:
+    file = shell.workspace / ".fido-plan.json"
+    file.write_text(json.dumps(PLAN), encoding="utf-8")
+    cleared = json.loads(shell.output("plan", "clear", "--json"))
+    assert (cleared["revision"], cleared["items"]) == (4, [])
+    assert json.loads(file.read_text(encoding="utf-8")) == cleared
+
+
+def test_damaged_plan_is_told_and_left_where_it_is_by_show(shell: Shell) -> None:
+    file = shell.workspace / ".fido-plan.json"
+    file.write_text("{", encoding="utf-8")
+    run = shell.fido("plan")
+    assert run.returncode == 1
+    assert "is damaged" in run.stderr.decode()
+    assert file.read_text(encoding="utf-8") == "{"
+
+
+def begin_session(shell: Shell, session_id: str, workspace: Path, at: str) -> None:
+    header = SessionStarted(
+        session_id=session_id,
+        workspace=str(workspace),
+        model="m",
+        mode="agent",
+        at=at,
+        system_sha256="",
+        tools_sha256="",
+    )
+    log = SessionLog.create(shell.state / "fido" / "sessions", session_id, header)
+    log.append(PromptTaken(turn=1, text=f"do {session_id}\nnow", at=at))
+    log.close()
+
+
+def test_sessions_of_this_workspace_are_listed_newest_first(shell: Shell, tmp_path: Path) -> None:
+    assert shell.output("sessions") == "There are no sessions in this workspace.\n"
+    begin_session(shell, "s-1", shell.workspace, "2025-01-01T00:00:00.000Z")
+    begin_session(shell, "s-2", shell.workspace, "2025-01-02T00:00:00.000Z")
+    begin_session(shell, "s-3", tmp_path, "2025-01-03T00:00:00.000Z")
+    listed = json.loads(shell.output("sessions", "--json"))
+    assert [(entry["session_id"], entry["turns"], entry["running"]) for entry in listed] == [
+        ("s-2", 1, False),
+        ("s-1", 1, False),
+    ]
+    text = shell.output("sessions")
+    assert "do s-1" in text
+    assert len(text.splitlines()) == 2
+
+
+def test_tools_are_listed_and_advertised_bytes_printed(shell: Shell) -> None:
+    array = advertised(Toolbox(shell.workspace).advertised)
+    assert shell.fido("tools", "--advertised").stdout == array
+    listed = json.loads(shell.output("tools", "--json"))
+    names = [entry["function"]["name"] for entry in json.loads(array)]
+    assert [entry["name"] for entry in listed] == names
+    assert {entry["state"] for entry in listed} == {"active"}
+    assert all(name in shell.output("tools") for name in names[:1])
+
+
+def test_closed_pipe_behind_a_command_is_no_traceback(shell: Shell) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    run = subprocess.run(
+        [sys.executable, "-c", START, "tools", "--advertised"],
+        cwd=shell.workspace,
+        env=shell.environ,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        timeout=30,
+        check=False,
+    )
+    os.close(write)
+    assert (run.returncode, run.stderr) == (141, b"")
+
+
+# --- doctor ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def server(status: int, body: object) -> Iterator[tuple[str, list[str]]]:
+    """An HTTP server that lists models; yields its base URL and the requests it got."""
+    seen: list[str] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(f"{self.path} {self.headers.get('Authorization')}")
+            self.send_response(status)
+            self.send_header("Location", "http://127.0.0.1:1/elsewhere")
+            self.end_headers()
+            self.wfile.write(json.dumps(body).encode())
+
+        def log_message(self, *_: object) -> None:
+            """Keep the test's output clean."""
+
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=httpd.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{httpd.server_address[1]}", seen
+    finally:
+        httpd.shutdown()
+        thread.join()
+        httpd.server_close()
+
+
+def test_doctor_without_a_key_says_that_the_built_in_model_answers(shell: Shell) -> None:
+    text = shell.output("doctor")
+    assert "built-in offline model" in text
+    assert "-> Set OPENAI_API_KEY" in text
+
+
+def test_doctor_tells_where_each_value_came_from(shell: Shell) -> None:
+    shell.config.write_text("[timeouts]\nidle_s = 5\n", encoding="utf-8")
+    text = shell.output("doctor", "--mode", "plan", FIDO_MODEL="m")
+    for line in (
+        "model = m  (environment FIDO_MODEL)",
+        "mode = plan  (flag --mode)",
+        f"timeouts.idle_s = 5.0  ({shell.config})",
+        "timeouts.total_s = 900.0  (default)",
+    ):
+        assert line in text
+
+
+def test_doctor_asks_the_server_and_never_shows_the_key(shell: Shell) -> None:
+    with server(200, {"data": [{"id": "gpt-5.5"}]}) as (url, seen):
+        text = shell.output("doctor", OPENAI_API_KEY="sk-canary", OPENAI_BASE_URL=url)
+    assert seen == ["/v1/models Bearer sk-canary"]
+    assert f"{url}/v1/models answers, model gpt-5.5" in text
+    assert "canary" not in text
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (401, {}, "the key was refused (401)"),
+        (200, {"data": [{"id": "other"}]}, "has no model gpt-5.5"),
+        (500, {}, "HTTP status 500"),
+        (302, {}, "HTTP status 302"),
+    ],
+)
+def test_doctor_says_what_is_wrong_with_the_server(
+    shell: Shell, status: int, body: object, told: str
+) -> None:
+    with server(status, body) as (url, _):
+        run = shell.fido("doctor", OPENAI_BASE_URL=url, OPENAI_API_KEY="sk-canary")
+    text = run.stdout.decode()
+    assert run.returncode == 1
+    assert told in text
+    assert "-> " in text
+    assert "canary" not in text
+
+
+def test_doctor_names_what_keeps_the_settings_from_being_read(shell: Shell) -> None:
+    shell.config.write_text("modell = 1", encoding="utf-8")
+    run = shell.fido("doctor")
+    assert run.returncode == 1
+    assert "modell: unknown setting; did you mean model" in run.stdout.decode()
