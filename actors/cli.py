@@ -7,7 +7,7 @@ from pathlib import Path
 
 from actors.arguments import UsageError, parser_for, prompt_of, split
 from ipc.codec import FRAME_LIMIT
-from ipc.endpoints import Run, RunPlace, create_run, live_runs, new_id, run_root
+from ipc.endpoints import Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
 
 USAGE_STATUS = 2
@@ -96,18 +96,9 @@ def _actor(options: Namespace) -> int:
     """Run one actor here; all that are started in one workspace meet in one run."""
     from importlib import import_module
 
-    place = _shared_place(options)
+    place = services_place(run_root(dict(os.environ)), _run(options, "", None, "none"))
     status: int = import_module(f"actors.{options.name}").main([str(place.directory), str(os.getppid())])
     return status
-
-
-def _shared_place(options: Namespace) -> RunPlace:
-    """Join the run of this workspace's services, or make it."""
-    from ipc.codec import FRAME_LIMIT
-from ipc.endpoints import services_place
-
-    root = run_root(dict(os.environ))
-    return services_place(root, _run(options, "", None, "none"))
 
 
 def _run(options: Namespace, run_id: str, prompt: str | None, front: str) -> Run:

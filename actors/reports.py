@@ -140,7 +140,8 @@ def plan_lines(plan: Plan) -> Iterator[str]:
         yield "There is no plan."
         return
     done = sum(item.status == "done" for item in plan.items)
-    yield f"{clean_line(plan.reason)} ({done}/{len(plan.items)} done, revision {plan.revision}, {plan.updated_at})"
+    state = f"{done}/{len(plan.items)} done, revision {plan.revision}, {plan.updated_at}"
+    yield f"{clean_line(plan.reason)} ({state})"
     for item in plan.items:
         yield from _item_lines(item)
 
