@@ -4,14 +4,13 @@ import asyncio
 import contextlib
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final
 
-import msgspec
-
-from actors import delegation
 from actors.conversation import Conversation
+from actors.delegate_result import normalize
+from actors.delegation import BadTail, Fork, fork, mint_agent_id
 from actors.provider.interface import Provider, ProviderError
 from actors.recorder import Recorder
 from actors.session_events import DelegationEnded
@@ -36,7 +35,6 @@ from ipc.messages import (
     Problem,
     Refused,
     ReportActivity,
-    StartDelegation,
     SubagentActivityChanged,
     TextDelta,
 )
@@ -47,24 +45,16 @@ FIND_S: Final = 10.0
 GRACE_S: Final = 1.0
 """What a worker gets past its deadline to hand in what it has."""
 DETAIL_LIMIT: Final = 120
+_LOST: Final = "The worker process ended before it had a result."
 
 Connect = Callable[[str, CommandHandler], Link]
-
-
-class _TailMessage(msgspec.Struct):
-    role: Literal["assistant", "tool", "user"]
-
-
-_tail_message = msgspec.json.Decoder(_TailMessage).decode
 
 
 @dataclass(slots=True)
 class _Running:
     """One delegation: what was asked, what came of it so far."""
 
-    agent_id: str
-    frozen: Conversation
-    opening: Sequence[bytes]
+    fork: Fork
     state: DelegationState = "waiting"
     started: float = field(default_factory=time.monotonic)
     partial: list[str] = field(default_factory=list)
@@ -74,6 +64,27 @@ class _Running:
 
     def advance(self, event: DelegationEvent) -> None:
         self.state = advance(DELEGATION, self.state, event)
+
+    def finish(self, event: DelegationEvent, end: FinishDelegation) -> None:
+        """End it; what comes after the end changes nothing."""
+        self.advance(event)
+        if not self.finished.done():
+            self.finished.set_result(end)
+
+    def fail(self, event: DelegationEvent, code: str, message: str) -> None:
+        """End it for a worker that did not tell its end; what it had said is kept."""
+        said = "".join(self.partial).strip()
+        self.finish(
+            event,
+            FinishDelegation(
+                status="partial" if said else "failed",
+                texts=(said,) if said else (),
+                problem=Problem(code=code, message=message),
+            ),
+        )
+
+    async def ended_within(self, seconds: float) -> None:
+        await asyncio.wait({self.finished}, timeout=max(seconds, 0))
 
     def elapsed_ms(self) -> int:
         return round(1000 * (time.monotonic() - self.started))
@@ -100,14 +111,14 @@ class Delegator:
         self._limits = limits
         self._conversation = conversation
         self._one_at_a_time = asyncio.Lock()
+        self._agent_ids: set[str] = set()
 
     async def delegate(self, request: DelegateInput, invocation: Invocation) -> str:
         """Run one delegation; return the `delegate_result` as JSON. Cancelling kills the worker."""
         async with self._one_at_a_time:
-            agent_id = delegation.mint_agent_id(secrets.token_bytes(2))
-            live = self._conversation()
-            opening = delegation.opening(live, invocation.call_id, agent_id, request)
-            running = _Running(agent_id, live.fork(), opening)
+            agent_id = mint_agent_id(secrets.token_hex, self._agent_ids)
+            self._agent_ids.add(agent_id)
+            running = _Running(fork(self._conversation(), invocation.call_id, agent_id, request))
             self._show(running, "starting", request.task)
             timeout_s = self._timeout_s(request)
             try:
@@ -126,8 +137,8 @@ class Delegator:
             async with asyncio.timeout(min(FIND_S, timeout_s)):
                 worker = await find_worker(self._place)
         except TimeoutError:
-            running.advance("deadline")
-            return _failed(running, "no_worker", "No worker process was ready; the log says why.")
+            running.fail("deadline", "no_worker", "No worker process was ready; the log says why.")
+            return running.finished.result()
         running.advance("worker_ready")
         link = self._connect(worker.address, lambda command, peer: self._serve(running, command, peer))
         try:
@@ -139,51 +150,33 @@ class Delegator:
     async def _play(
         self, running: _Running, worker: WarmWorker, link: Link, timeout_s: float
     ) -> FinishDelegation:
-        deadline = running.started + timeout_s
-        work = asyncio.ensure_future(self._start(running, link))
+        worker.exited.add_done_callback(lambda _: running.fail("worker_lost", "worker_lost", _LOST))
+        starting = asyncio.ensure_future(self._start(running, link))
         try:
-            await asyncio.wait(
-                {work, worker.exited},
-                timeout=deadline - time.monotonic(),
-                return_when=asyncio.FIRST_COMPLETED,
-            )
-            if not work.done() and not worker.exited.done():
+            await running.ended_within(running.started + timeout_s - time.monotonic())
+            if not running.finished.done():
                 running.advance("deadline")
                 with contextlib.suppress(IpcError):
                     await link.ask(CancelDelegation(reason="timeout"), GRACE_S / 2)
-                await asyncio.wait(
-                    {work, worker.exited}, timeout=GRACE_S, return_when=asyncio.FIRST_COMPLETED
-                )
-            if work.done():
-                return work.result()
-            if worker.exited.done():
-                running.advance("worker_lost")
-                return _failed(running, "worker_lost", "The worker process ended before it had a result.")
-            running.advance("deadline")
-            return _failed(running, "timeout", f"The subagent was stopped after {timeout_s:g} s.")
+                await running.ended_within(GRACE_S)
+            running.fail("deadline", "timeout", f"The subagent was stopped after {timeout_s:g} s.")
+            return running.finished.result()
         finally:
-            work.cancel()
+            starting.cancel()
 
-    async def _start(self, running: _Running, link: Link) -> FinishDelegation:
-        command = StartDelegation(
-            agent_id=running.agent_id,
-            fork=b",".join(running.frozen.messages),
-            fork_count=len(running.frozen),
-            opening=tuple(running.opening),
-            workspace=self._place.run.workspace,
-            max_rounds=self._limits.max_tool_rounds,
-        )
+    async def _start(self, running: _Running, link: Link) -> None:
         try:
-            reply = await link.ask(command, FIND_S)
+            reply = await link.ask(
+                running.fork.start(self._place.run.workspace, self._limits.max_tool_rounds), FIND_S
+            )
         except IpcError as error:
-            # The process may only have been slow to say so: its exit tells.
-            return _failed(running, "worker_lost", str(error))
-        if not isinstance(reply, Accepted):
-            running.advance("refused")
+            running.fail("worker_lost", "worker_lost", str(error))
+            return
+        if isinstance(reply, Accepted):
+            running.advance("accepted")
+        else:
             message = reply.message if isinstance(reply, Refused) else "The worker did not take the task."
-            return _failed(running, "worker_refused", message)
-        running.advance("accepted")
-        return await running.finished
+            running.fail("refused", "worker_refused", message)
 
     def _serve(self, running: _Running, command: AnyCommand, peer: Peer) -> Answer:
         """Answer the worker."""
@@ -195,9 +188,7 @@ class Delegator:
                     self._show(running, phase, detail)
                 return Accepted()
             case FinishDelegation():
-                running.advance("finish")
-                if not running.finished.done():
-                    running.finished.set_result(command)
+                running.finish("finish", command)
                 return Accepted()
             case _:
                 return refuse(command, peer)
@@ -209,11 +200,10 @@ class Delegator:
         if running.state == "ended":
             return Refused(code="ended", message="This delegation has ended.")
         try:
-            for message in tail:
-                _tail_message(message)
-        except msgspec.DecodeError as error:
-            return Refused(code="bad_message", message=f"A message of the worker is not one: {error}")
-        conversation = Conversation(running.frozen.head, [*running.frozen.messages, *tail])
+            conversation = running.fork.extended(tail)
+        except BadTail as error:
+            running.fail("worker_lost", "worker_fault", f"The worker misbehaved: {error}.")
+            return Refused(code="bad_tail", message=str(error))
         answer = ModelAnswer()
         try:
             async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
@@ -238,36 +228,32 @@ class Delegator:
         invocation: Invocation,
         end: FinishDelegation,
     ) -> str:
-        result = delegation.normalize(running.agent_id, end)
+        result = normalize(running.fork.agent_id, end.status, end.texts, end.problem)
         detail = result.summary if end.problem is None else end.problem.message
         self._show(running, _phase(end, result.status), detail, active=False)
         self._recorder.delegation_ended(
             DelegationEnded(
                 turn=self._recorder.turn,
                 call_id=invocation.call_id,
-                agent_id=running.agent_id,
+                agent_id=running.fork.agent_id,
                 task=request.task,
                 status=result.status,
                 duration_ms=running.elapsed_ms(),
                 problem=end.problem,
             )
         )
-        return delegation.encode_result(result)
+        return result.encoded()
 
     def _show(self, running: _Running, phase: str, detail: str, *, active: bool = True) -> None:
         self._publish(
             SubagentActivityChanged(
-                agent_id=running.agent_id,
+                agent_id=running.fork.agent_id,
                 phase=clean_line(phase, 40),
                 detail=clean_line(detail, DETAIL_LIMIT),
                 elapsed_ms=running.elapsed_ms(),
                 active=active,
             )
         )
-
-
-async def _first_of(one: "asyncio.Future[Any]", other: "asyncio.Future[Any]", timeout_s: float) -> None:
-    await asyncio.wait({one, other}, timeout=max(timeout_s, 0), return_when=asyncio.FIRST_COMPLETED)
 
 
 async def _end(worker: WarmWorker) -> None:
@@ -282,13 +268,3 @@ async def _end(worker: WarmWorker) -> None:
 def _phase(end: FinishDelegation, status: str) -> str:
     code = end.problem.code if end.problem else ""
     return code if code in ("timeout", "cancelled") else status
-
-
-def _failed(running: _Running, code: str, message: str) -> FinishDelegation:
-    """The end of a delegation whose worker did not tell one."""
-    said = "".join(running.partial).strip()
-    return FinishDelegation(
-        status="partial" if said else "failed",
-        texts=(said,) if said else (),
-        problem=Problem(code=code, message=message),
-    )
