@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from actors.approvals import Approvals
+from actors.catalog.builtin import TOOLS, parent_tools
 from actors.catalog.surface import advertised
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.delegator import Delegator
@@ -25,8 +26,8 @@ from actors.session_history import History, fold
 from actors.session_log import LogFailed, Recovery, SessionLog
 from actors.settings import OFFLINE_MODEL, Settings, load
 from actors.settings_layers import SettingsError
-from actors.toolbox import Toolbox
 from actors.turn import run_turn
+from actors.workspace import Workspace
 from ipc import kernel
 from ipc.endpoints import RunPlace
 from ipc.lifecycle import TURN, TurnEvent, TurnState, advance
@@ -58,8 +59,7 @@ class Parent(Actor):
 
     async def on_start(self) -> None:
         self._provider = await self._open_provider()
-        toolbox = Toolbox(self._workspace)
-        self._tools_bytes = advertised(toolbox.advertised)
+        self._tools_bytes = advertised(TOOLS)
         self._recovery = self._open_log()
         self._history = fold(self._recovery.events)
         self._recorder = Recorder(self._log, self.publish, self._settings.prices)
@@ -75,7 +75,8 @@ class Parent(Actor):
             lambda: self._conversation,
         )
         plans = PlanClient(self.link(self.place.mailbox("plan_store")), self._recorder.plan_written)
-        tools = toolbox.for_parent(plans, self._approvals, self._delegator)
+        workspace = Workspace(self._workspace)
+        tools = parent_tools(workspace, plans, self._approvals, self._delegator)
         self._guard = InvocationGuard(tools, self._approvals, self._recorder)
 
     async def on_bound(self) -> None:

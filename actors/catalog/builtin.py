@@ -1,0 +1,57 @@
+"""The built-in tools: which there are, and how they are put together for the parent and for a worker."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from actors.invocation import AnyTool
+from actors.tools.ask_user import Asker, AskUser
+from actors.tools.bash_exec import BashExec
+from actors.tools.delegate import Delegator, DelegateTool
+from actors.tools.list_files import ListFiles
+from actors.tools.mkdir import Mkdir
+from actors.tools.patch import Patch
+from actors.tools.read_file import ReadFile
+from actors.tools.ripgrep import Ripgrep
+from actors.tools.rm import Rm
+from actors.tools.rmdir import Rmdir
+from actors.tools.tool import Effect
+from actors.tools.update_plan import PlanClient, UpdatePlan
+from actors.workspace import Workspace
+
+TOOLS: Final[tuple[type[Any], ...]] = (
+    AskUser, BashExec, DelegateTool, ListFiles, Mkdir, Patch, ReadFile, Ripgrep, Rm, Rmdir, UpdatePlan,
+)  # fmt: skip
+"""Every tool that is advertised, to the parent and to a subagent alike."""
+EFFECTS: Final[dict[str, Effect]] = {tool.name: tool.effect for tool in TOOLS}
+
+
+def parent_tools(
+    workspace: Workspace, plans: PlanClient, asker: Asker, delegator: Delegator
+) -> dict[str, AnyTool]:
+    """Everything."""
+    return _by_name(
+        [
+            AskUser(asker),
+            BashExec(workspace),
+            DelegateTool(delegator),
+            Mkdir(workspace),
+            Patch(workspace),
+            Rm(workspace),
+            Rmdir(workspace),
+            UpdatePlan(plans),
+            *_readers(workspace),
+        ]
+    )
+
+
+def worker_tools(workspace: Workspace) -> dict[str, AnyTool]:
+    """What a subagent may run."""
+    return _by_name(_readers(workspace))
+
+
+def _readers(workspace: Workspace) -> list[AnyTool]:
+    return [ListFiles(workspace), ReadFile(workspace), Ripgrep(workspace)]
+
+
+def _by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
+    return {tool.name: tool for tool in tools}
