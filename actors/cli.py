@@ -5,6 +5,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
+from actors import __version__
 from actors.arguments import UsageError, parser_for, prompt_of, split
 from ipc.codec import FRAME_LIMIT
 from ipc.endpoints import Run, create_run, live_runs, new_id, run_root, services_place
@@ -60,9 +61,7 @@ def _carry_out(argv: list[str]) -> int:
 
 def _screen(options: Namespace) -> int:
     if options.version:
-        from importlib.metadata import version
-
-        print(f"fido {version('fido-agent')}")
+        print(f"fido {__version__}")
         return 0
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal; without one use: fido run PROMPT")

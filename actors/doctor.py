@@ -12,12 +12,12 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPException
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
+from actors import __version__
 from actors.rg import find_rg
 from actors.settings import Settings, load, state_directory, user_file
 from actors.settings_layers import SettingsError
@@ -60,7 +60,7 @@ def doctor(workspace: Path, flags: Mapping[str, object]) -> int:
 
 
 def _findings(workspace: Path, flags: Mapping[str, object]) -> Iterator[Finding]:
-    yield Finding("fido", "ok", f"{version('fido-agent')}, Python {platform.python_version()}, {sys.prefix}")
+    yield Finding("fido", "ok", f"{__version__}, Python {platform.python_version()}, {sys.prefix}")
     try:
         settings = load(flags, os.environ, workspace)
     except SettingsError as error:

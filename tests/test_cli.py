@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from actors import __version__
 from actors.arguments import COMMANDS, UsageError, parser_for, prompt_of, split
 from actors.catalog.surface import advertised
 from actors.completion import completion
@@ -112,6 +113,10 @@ def test_every_command_and_flag_has_its_help_line(command: str) -> None:
     assert COMMANDS[command].help
     assert all(action.help for action in parser_for(command).actions())
     assert " ".join(COMMANDS[command].form.split()) in parser_for(command).format_help()
+
+
+def test_version_is_told(shell: Shell) -> None:
+    assert shell.output("--version") == f"fido {__version__}\n"
 
 
 def test_help_lists_every_command(shell: Shell) -> None:
