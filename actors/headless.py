@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from actors.headless_output import Format, Printer, printer_for
+from actors.headless_output import FactFilter, Format, Printer, printer_for
 from ipc import kernel
 from ipc.bus import Follower
 from ipc.channel import Channel
@@ -18,12 +18,8 @@ from ipc.messages import (
     AnyFact,
     AskRaised,
     CancelTurn,
-    MessageDelta,
-    PlanChanged,
     Problem,
     SettleAsk,
-    ToolFinished,
-    ToolStarted,
     TurnFinished,
 )
 
@@ -35,49 +31,6 @@ NOBODY_ANSWERS: Final = "Nobody can answer in a headless run. Decide yourself, o
 NOBODY_APPROVES: Final = (
     "Nobody can approve in a headless run. Do without, or tell the user to pass --allow {tool}."
 )
-
-
-class FactFilter:
-    """Passes each fact on once, also when a snapshot repeats what was shown; pure."""
-
-    def __init__(self, show: Callable[[AnyFact], None]) -> None:
-        self._show = show
-        self._shown: set[object] = set()
-        self._characters: dict[tuple[int, str], int] = {}
-        self._latest: dict[str, AnyFact] = {}
-
-    def fact(self, fact: AnyFact) -> None:
-        if isinstance(fact, MessageDelta):
-            key = (fact.turn, fact.kind)
-            self._characters[key] = self._characters.get(key, 0) + len(fact.text)
-            self._show(fact)
-        elif self._is_new(fact):
-            self._show(fact)
-
-    def reset(self, facts: tuple[AnyFact, ...]) -> None:
-        """Take a whole state; show what was missed."""
-        skip = dict(self._characters)
-        for fact in facts:
-            if not isinstance(fact, MessageDelta):
-                self.fact(fact)
-                continue
-            key = (fact.turn, fact.kind)
-            known = min(skip.get(key, 0), len(fact.text))
-            skip[key] = skip.get(key, 0) - known
-            if known < len(fact.text):
-                self.fact(MessageDelta(turn=fact.turn, kind=fact.kind, text=fact.text[known:]))
-
-    def _is_new(self, fact: AnyFact) -> bool:
-        key: object = fact
-        if isinstance(fact, ToolStarted | ToolFinished):
-            key = (type(fact), fact.call_id)
-        elif isinstance(fact, PlanChanged):
-            last, self._latest["plan"] = self._latest.get("plan"), fact
-            return fact != last
-        if key in self._shown:
-            return False
-        self._shown.add(key)
-        return True
 
 
 class Headless:
