@@ -77,7 +77,7 @@ def _report(command: str, workspace: Path, options: Namespace) -> None:
             sessions = sorted(session_summaries(workspace), key=lambda one: one.started_at, reverse=True)
             _print(sessions, session_lines(sessions), as_json=options.json)
         case _:
-            _report_tools(workspace, options)
+            _report_tools(options)
 
 
 def _print(value: object, lines: Iterable[str], *, as_json: bool) -> None:
@@ -195,14 +195,13 @@ def session_lines(sessions: Sequence[SessionSummary]) -> Iterator[str]:
 # --- tools -------------------------------------------------------------------------------------------
 
 
-def _report_tools(workspace: Path, options: Namespace) -> None:
+def _report_tools(options: Namespace) -> None:
+    from actors.catalog.builtin import TOOLS
     from actors.catalog.surface import advertised
-    from actors.toolbox import Toolbox
     from actors.tools.tool import description
 
-    tools = Toolbox(workspace).advertised
     if options.advertised:
-        sys.stdout.buffer.write(advertised(tools))
+        sys.stdout.buffer.write(advertised(TOOLS))
         return
     rows = [
         ToolSummary(
@@ -211,7 +210,7 @@ def _report_tools(workspace: Path, options: Namespace) -> None:
             effect=tool.effect,
             does=description(tool.name).partition("\n")[0],
         )
-        for tool in sorted(tools, key=lambda tool: tool.name)
+        for tool in sorted(TOOLS, key=lambda tool: tool.name)
     ]
     _print(
         rows,

@@ -11,17 +11,16 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
+from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import advertised, input_schema
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.prompts.system_message import system_message
-from actors.toolbox import Toolbox
 from actors.tools.tool import ToolInput
 
 ROOT = Path(__file__).parent.parent
 NAMES = [
     "ask_user",
     "bash_exec",
-    "browse_url",
     "delegate",
     "list_files",
     "mkdir",
@@ -31,7 +30,6 @@ NAMES = [
     "rm",
     "rmdir",
     "update_plan",
-    "websearch",
 ]
 PLAIN_WORDS = {"type", "description", "enum", "items", "properties", "required"}
 FIRST_REQUEST_LIMIT = 12 * 1024
@@ -82,15 +80,14 @@ def test_input_of_several_types_is_refused() -> None:
         input_schema(Torn)
 
 
-def test_two_tools_of_one_name_are_refused(tmp_path: Path) -> None:
-    tools = list(Toolbox(tmp_path).advertised)
+def test_two_tools_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two tools are named"):
-        advertised([*tools, tools[0]])
+        advertised([*TOOLS, TOOLS[0]])
 
 
 @pytest.fixture
-def array(tmp_path: Path) -> bytes:
-    return advertised(Toolbox(tmp_path).advertised)
+def array() -> bytes:
+    return advertised(TOOLS)
 
 
 def functions(array: bytes) -> list[dict[str, Any]]:
@@ -123,15 +120,15 @@ def test_advertised_schemas_hold_nothing_a_grammar_compiler_refuses(array: bytes
         assert set(words(function["parameters"])) <= PLAIN_WORDS
 
 
-def test_array_is_the_same_bytes_in_every_process_and_workspace(array: bytes, tmp_path: Path) -> None:
+def test_array_is_the_same_bytes_in_every_process(array: bytes) -> None:
     code = (
-        "import hashlib, pathlib, sys; from actors.toolbox import Toolbox;"
-        "from actors.catalog.surface import advertised;"
-        "print(hashlib.sha256(advertised(Toolbox(pathlib.Path(sys.argv[1])).advertised)).hexdigest())"
+        "import hashlib; from actors.catalog.builtin import TOOLS;"
+        "from actors.catalog.surface import advertised as array;"
+        "print(hashlib.sha256(array(TOOLS)).hexdigest())"
     )
     for seed in ("1", "2"):
         run = subprocess.run(
-            [sys.executable, "-c", code, str(ROOT)],
+            [sys.executable, "-c", code],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
             capture_output=True,
             text=True,
@@ -141,8 +138,8 @@ def test_array_is_the_same_bytes_in_every_process_and_workspace(array: bytes, tm
         assert run.stdout.strip() == hashlib.sha256(array).hexdigest()
 
 
-def test_order_of_the_tools_does_not_matter(array: bytes, tmp_path: Path) -> None:
-    assert advertised(reversed(list(Toolbox(tmp_path).advertised))) == array
+def test_order_of_the_tools_does_not_matter(array: bytes) -> None:
+    assert advertised(reversed(TOOLS)) == array
 
 
 def test_first_request_stays_small(array: bytes, tmp_path: Path) -> None:
