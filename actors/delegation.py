@@ -20,7 +20,7 @@ import msgspec
 from actors.calls import failure
 from actors.conversation import Conversation, encode_assistant, encode_tool_result, encode_user
 from actors.delegate_result import MAX_ENTRIES, MAX_FINDINGS, Identity, sound
-from actors.tools.delegate import DelegateInput
+from actors.tools.delegate import DelegateInput, Scope
 from ipc.messages import ModelAnswer, StartDelegation, ToolCall
 
 RESPONSIBILITY: Final = (
@@ -145,7 +145,7 @@ def instructions(agent_id: str, request: DelegateInput) -> str:
         agent_id=agent_id,
         task=request.task,
         why=request.context or "The main agent did not say.",
-        scope=_scope(request),
+        scope=_scope(request.scope),
         max_findings=MAX_FINDINGS,
         max_entries=MAX_ENTRIES,
     )
@@ -157,12 +157,11 @@ def _template() -> Template:
     return Template(files("actors.prompts").joinpath("subagent.md").read_text(encoding="utf-8").strip())
 
 
-def _scope(request: DelegateInput) -> str:
-    scope = request.scope
+def _scope(scope: Scope) -> str:
     lines = []
-    if scope and scope.paths:
+    if scope.paths:
         lines.append("Paths, relative to the workspace: " + ", ".join(scope.paths))
-    if scope and scope.symbols:
+    if scope.symbols:
         lines.append("Symbols: " + ", ".join(scope.symbols))
     return "\n".join(lines) or "Anywhere in the workspace."
 

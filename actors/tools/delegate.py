@@ -29,15 +29,13 @@ class DelegateInput(ToolInput):
         Field(description="What to find out, self-contained"),
     ]
     context: Annotated[
-        str | None,
+        str,
         StringConstraints(strip_whitespace=True, max_length=MAX_TASK),
         Field(description="Why it is delegated, and what is known already"),
-    ] = None
-    scope: Annotated[Scope | None, Field(description="Workspace-relative paths and symbols to look at")] = (
-        None
-    )
-    mode: Literal["read_only"] | None = None
-    output_contract: Literal["findings"] | None = None
+    ] = ""
+    scope: Annotated[Scope, Field(description="Workspace-relative paths and symbols to look at")] = Scope()
+    mode: Literal["read_only"] = "read_only"
+    output_contract: Literal["findings"] = "findings"
     timeout_ms: Annotated[int | None, Field(gt=0)] = None
 
 
