@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 Effect = Literal["read", "plan", "delegate", "ask", "write", "execute", "web"]
 """What a call can do to the world; the policy decides on it."""
@@ -14,6 +14,14 @@ class ToolInput(BaseModel):
     """Base of what a model may send to a tool: unknown fields are refused with a hint."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_not_given(cls, given: Any) -> Any:
+        """Many models send null for what they leave out."""
+        if isinstance(given, dict):
+            return {name: value for name, value in given.items() if value is not None}
+        return given
 
 
 InputT = TypeVar("InputT", bound=ToolInput, contravariant=True)

@@ -1,0 +1,100 @@
+"""The rg program: where it is, and how it runs: no configuration, no stdin, read as it prints, a deadline."""
+
+import asyncio
+import functools
+import os
+import shutil
+import sysconfig
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from actors.path_glob import PathGlob, compile_glob
+from actors.tools.tool import ToolFailure
+
+DEADLINE_S = 30.0
+CHUNK = 1 << 18
+COMPLAINT_BYTES = 4096
+
+WALK = ("--no-config", "--hidden", "--glob=!.git", "--no-require-git", "--no-messages", "--color=never")
+"""One set of rules for listing and searching: hidden files yes, ignored files and Git's own no."""
+
+_PASSED_ON = ("HOME", "XDG_CONFIG_HOME")
+"""What rg needs of the environment, for the person's own Git excludes; above all no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class RgEnd:
+    """How a run ended."""
+
+    status: int | None
+    """Exit status, 1 when nothing was found; null when it was stopped at the deadline."""
+    complaint: str
+    """Start of what it said on stderr; unreadable files are not mentioned there."""
+
+
+@functools.cache
+def find_rg() -> str:
+    """Path of the rg that was installed with Fido, else of the one on PATH."""
+    found = shutil.which("rg", path=sysconfig.get_path("scripts")) or shutil.which("rg")
+    if found is None:
+        raise ToolFailure(
+            "rg_missing", "The program rg is not installed.", "Tell the user to install ripgrep, then go on."
+        )
+    return found
+
+
+def read_glob(glob: str) -> PathGlob | None:
+    """Compile a glob as a model gave it; empty is none."""
+    try:
+        return compile_glob(glob) if glob.strip() else None
+    except ValueError as error:
+        message = f"The glob {glob!r} can not be read: {error}."
+        raise ToolFailure("bad_glob", message, "Write it as *.py or src/**/*.{ts,tsx}.") from None
+
+
+def narrowed(glob: PathGlob | None) -> list[str]:
+    """Arguments that let rg leave out by name, within the ignore rules, most of what a glob leaves out."""
+    if glob is None or not glob.names:
+        return []
+    return [*(f"--type-add=wanted:{name}" for name in glob.names), "--type=wanted"]
+
+
+async def run_rg(
+    arguments: Sequence[str], folder: Path, take: Callable[[bytes], None], deadline_s: float = DEADLINE_S
+) -> RgEnd:
+    """Run rg in a folder and hand every piece of its output to `take`; kill it when it takes too long."""
+    process = await asyncio.create_subprocess_exec(
+        find_rg(),
+        *arguments,
+        cwd=folder,
+        env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        limit=CHUNK,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(deadline_s):
+            complaint, _ = await asyncio.gather(_head(process.stderr), _feed(process.stdout, take))
+            return RgEnd(await process.wait(), complaint)
+    except TimeoutError:
+        return RgEnd(None, "")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.communicate()
+
+
+async def _feed(stream: asyncio.StreamReader, take: Callable[[bytes], None]) -> None:
+    while chunk := await stream.read(CHUNK):
+        take(chunk)
+
+
+async def _head(stream: asyncio.StreamReader) -> str:
+    kept = b""
+    while chunk := await stream.read(CHUNK):
+        kept = (kept + chunk)[:COMPLAINT_BYTES]
+    return kept.decode("utf-8", "replace").strip()

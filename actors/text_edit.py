@@ -1,0 +1,159 @@
+"""Exact replacement of text in the bytes of a file: what was meant changes, no other byte does (pure).
+
+Text is compared as a model reads it: a line ends with LF, whether the file has LF or CRLF there. Nothing
+else is forgiven.
+"""
+
+import re
+from dataclasses import dataclass
+from itertools import chain, repeat
+
+from actors.nearest_text import nearest
+from actors.text_encoding import detect
+from actors.tools.tool import ToolFailure
+
+MAX_LINES_TOLD = 10
+_BREAK = re.compile(r"\r?\n")
+_BREAK_PATTERN = r"(?:\r\n|(?<!\r)\n)"
+"""A line break, never the second half of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What a replacement made of a file."""
+
+    data: bytes
+    """The new content."""
+    before: str
+    """The old text, decoded, without its byte order mark."""
+    after: str
+    """The new text, likewise."""
+    lines: tuple[int, ...]
+    """Line numbers in the old text where replacements begin."""
+
+
+def edit(data: bytes, old: str, new: str, *, replace_all: bool = False) -> Edit:
+    """Replace `old`, which must occur once unless `replace_all`.
+
+    Raises `ToolFailure`: `identical_text`, `no_match`, `several_matches`, `encoding_unknown`, `bad_text`.
+    """
+    try:
+        encoding = detect(data)
+    except UnicodeDecodeError:
+        raise _unknown_encoding("its bytes do not fit its byte order mark") from None
+    text = encoding.decode(data)
+    if encoding.bom:
+        old, new = old.removeprefix("\ufeff"), new.removeprefix("\ufeff")
+    old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    matches = _matches(text, old, new, replace_all)
+    if encoding.is_guess:
+        _refuse_guesswork(text, matches, old, new)
+    after = _spliced(text, matches, old, new)
+    try:
+        return Edit(encoding.encode(after), text, after, tuple(_line(text, each.start()) for each in matches))
+    except UnicodeEncodeError as error:
+        raise ToolFailure(
+            "bad_text", f"new_text holds no valid text: {error}.", "Correct new_text."
+        ) from None
+
+
+def _matches(text: str, old: str, new: str, replace_all: bool) -> list[re.Match[str]]:
+    pattern = re.compile(_BREAK_PATTERN.join(map(re.escape, old.split("\n"))))
+    matches = list(pattern.finditer(text))
+    if old == new:
+        where = f"; it is at {_places(text, matches)}" if matches else ""
+        raise ToolFailure(
+            "identical_text",
+            f"old_text and new_text are the same text{where}. Nothing was changed.",
+            "Send in new_text what is to be there instead, or go on if it is right as it is.",
+        )
+    if not matches:
+        raise ToolFailure("no_match", *nearest(text, old))
+    overlapping = pattern.search(text, matches[0].start() + 1)
+    if overlapping and not replace_all:
+        found = matches if len(matches) > 1 else [matches[0], overlapping]
+        raise ToolFailure(
+            "several_matches",
+            f"old_text occurs {len(found)} times, at {_places(text, found)}. Nothing was changed.",
+            "Add neighbouring lines to old_text until only one place fits, or set replace_all.",
+        )
+    return matches
+
+
+def _spliced(text: str, matches: list[re.Match[str]], old: str, new: str) -> str:
+    usual = _usual_break(text)
+    pieces: list[str] = []
+    at = 0
+    for match in matches:
+        pieces += (text[at : match.start()], _replacement(match.group(), old, new, usual))
+        at = match.end()
+    return "".join((*pieces, text[at:]))
+
+
+def _replacement(found: str, old: str, new: str, usual: str) -> str:
+    """`new` with the line breaks of `found`, the text of the file that `old` matched.
+
+    What both have in common in front and behind stays as it is. Between, break by break is taken over, and
+    what is more than there was ends as most lines of the file do.
+    """
+    front = _common_prefix(old, new)
+    limit = min(len(old), len(new)) - front
+    back = min(_common_prefix(old[::-1], new[::-1]), limit)
+    breaks = _BREAK.findall(found)
+    passed = old.count("\n", 0, front)
+    left = old.count("\n", 0, len(old) - back)
+    start = front + _extra(breaks[:passed])
+    end = len(found) - back - _extra(breaks[left:])
+    supply = chain(breaks[passed:left], repeat(usual))
+    between = _BREAK.sub(lambda _: next(supply), new[front : len(new) - back])
+    return found[:start] + between + found[end:]
+
+
+def _extra(breaks: list[str]) -> int:
+    return sum(len(each) - 1 for each in breaks)
+
+
+def _common_prefix(one: str, other: str) -> int:
+    """Length of what two texts have in common at their start."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _usual_break(text: str) -> str:
+    with_return = text.count("\r\n")
+    return "\r\n" if with_return > text.count("\n") - with_return else "\n"
+
+
+def _refuse_guesswork(text: str, matches: list[re.Match[str]], old: str, new: str) -> None:
+    """Where characters may be longer than a byte, none may be torn and none made up."""
+    unknown = {each for each in new if ord(each) > 0x7F} - set(old)
+    if unknown:
+        raise _unknown_encoding(f"it is not known how to write {''.join(sorted(unknown)[:5])!r} in it")
+    for match in matches:
+        before, after = text[: match.start()][-1:], text[match.end() :][:1]
+        if before > "\x7f" or (match.group()[-1] > "\x7f" and after and not after.isspace()):
+            raise _unknown_encoding("old_text may begin or end inside a character")
+
+
+def _unknown_encoding(reason: str) -> ToolFailure:
+    return ToolFailure(
+        "encoding_unknown",
+        f"The file is in no encoding that can be told for certain, and {reason}. Nothing was changed.",
+        "Choose old_text so that it begins and ends with ASCII, with only ASCII new; or convert the file.",
+    )
+
+
+def _places(text: str, matches: list[re.Match[str]]) -> str:
+    numbers = [str(_line(text, each.start())) for each in matches[:MAX_LINES_TOLD]]
+    more = f" and {len(matches) - MAX_LINES_TOLD} more" if len(matches) > MAX_LINES_TOLD else ""
+    return f"line{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}{more}"
+
+
+def _line(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1

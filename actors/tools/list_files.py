@@ -1,0 +1,170 @@
+"""`list_files`: what is in the workspace or a folder of it.
+
+The first line is `N files, N bytes`, with all files counted. Then `SIZE PATH`, one a line, by the bytes of
+the path; a folder at the wanted depth is one line, `SIZE PATH/ (N files)`. Notes stand in brackets.
+"""
+
+import heapq
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import Field
+
+from actors.path_glob import PathGlob
+from actors.rg import WALK, narrowed, read_glob, run_rg
+from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
+from actors.workspace import Workspace, shown
+
+MAX_ENTRIES = 500
+MAX_BYTES = 32 << 10
+MAX_KEPT = 20_000
+"""Files that are remembered before all but the first of them are forgotten again."""
+MAX_GROUPS = 12
+
+
+class ListFilesInput(ToolInput):
+    """A folder and what of it."""
+
+    path: str = Field("", description="Folder; default: the workspace")
+    glob: str = Field("", description="As *.py or src/**/*.{ts,tsx}; a leading ! excludes")
+    depth: int = Field(0, description="Folders this deep become one line each; 0: none")
+
+
+@dataclass(slots=True)
+class Listing:
+    """The files that rg has named so far; only the groups of them grow with their number."""
+
+    root: bytes
+    """The workspace, with a slash behind it."""
+    folder: str
+    """The listed folder with a slash behind it; empty for the workspace."""
+    glob: PathGlob | None
+    depth: int
+    files: int = 0
+    size: int = 0
+    entries: list[tuple[bytes, int, int]] = field(default_factory=list)
+    """Path, 0, and size in bytes."""
+    folded_files: Counter[bytes] = field(default_factory=Counter)
+    folded_size: Counter[bytes] = field(default_factory=Counter)
+    by_extension: Counter[bytes] = field(default_factory=Counter)
+    by_parent: Counter[bytes] = field(default_factory=Counter)
+    _rest: bytes = b""
+
+    def take(self, chunk: bytes) -> None:
+        """Take output of `rg --files --null`."""
+        *paths, self._rest = (self._rest + chunk).split(b"\0")
+        if self.glob is not None:
+            paths = [path for path in paths if self.glob.matches(os.fsdecode(path), self.folder)]
+        below = len(os.fsencode(self.folder))
+        split = [path.rpartition(b"/") for path in paths]
+        self.by_parent.update([parent for parent, _, _ in split])
+        self.by_extension.update([_extension(name) for _, _, name in split])
+        self.files += len(paths)
+        for path in paths:
+            size = self._size(path)
+            self.size += size
+            if self.depth > 0 and path.count(b"/", below) >= self.depth:
+                self._fold(path, below, size)
+            else:
+                self.entries.append((path, 0, size))
+        if len(self.entries) > MAX_KEPT:
+            self.entries = heapq.nsmallest(MAX_ENTRIES, self.entries)
+
+    def _size(self, path: bytes) -> int:
+        try:
+            return os.lstat(self.root + path).st_size
+        except OSError:
+            return 0
+
+    def _fold(self, path: bytes, below: int, size: int) -> None:
+        parts = path[below:].split(b"/", self.depth)
+        folder = path[:below] + b"/".join(parts[: self.depth]) + b"/"
+        self.folded_files[folder] += 1
+        self.folded_size[folder] += size
+
+    def by_folder(self) -> Counter[bytes]:
+        """Files by the first folder on their way, `./` for those right here."""
+        groups: Counter[bytes] = Counter()
+        for parent, files in self.by_parent.items():
+            top = parent[len(os.fsencode(self.folder)) :].partition(b"/")[0]
+            groups[(top or b".") + b"/"] += files
+        return groups
+
+    def first(self) -> list[tuple[bytes, int, int]]:
+        """The first entries by path: path, number of files where it is a folder, size in bytes."""
+        folded = [(path, count, self.folded_size[path]) for path, count in self.folded_files.items()]
+        return heapq.nsmallest(MAX_ENTRIES, folded + self.entries)
+
+
+class ListFiles:
+    """Lists with sizes; honours the ignore files, bounded, the totals always complete."""
+
+    name: ClassVar[str] = "list_files"
+    effect: ClassVar[Effect] = "read"
+    input: ClassVar[type[ListFilesInput]] = ListFilesInput
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def summary(self, given: ListFilesInput) -> str:
+        return f"{given.path or '.'} {given.glob}".strip()
+
+    async def run(self, given: ListFilesInput, invocation: Invocation) -> ToolOutput:
+        target = self._workspace.resolve_searchable(given.path)
+        glob = read_glob(given.glob)
+        place = self._workspace.relative(target)
+        where = [] if place == "." else ["--", place]
+        folder = f"{place}/" if where and target.is_dir() else ""
+        listing = Listing(os.fsencode(self._workspace.root) + b"/", folder, glob, given.depth)
+        arguments = [*WALK, *narrowed(glob), "--files", "--null", *where]
+        end = await run_rg(arguments, self._workspace.root, listing.take)
+        if end.complaint:
+            raise ToolFailure("rg_failed", f"Listing failed: {end.complaint}", "Correct path or glob.")
+        return ToolOutput("\n".join(_told(listing, stopped=end.status is None)))
+
+
+def _told(listing: Listing, *, stopped: bool) -> list[str]:
+    lines = [f"{listing.files} files, {listing.size} bytes"]
+    if stopped:
+        lines.append("[stopped at the time limit: the totals are not complete; choose a smaller folder]")
+    entries, hidden = _entries(listing)
+    if hidden:
+        lines += (_summary("by extension", listing.by_extension), _summary("by folder", listing.by_folder()))
+    lines += entries
+    if hidden:
+        lines.append(f"[{hidden} more files; narrow path or glob, or set depth]")
+    if not listing.files:
+        lines.append("[no file, or only ignored ones]")
+    return lines
+
+
+def _entries(listing: Listing) -> tuple[list[str], int]:
+    """Lines in the order of their paths, as far as they may be shown, and how many files they leave out."""
+    lines: list[str] = []
+    room, hidden = MAX_BYTES, listing.files
+    for path, count, size in listing.first():
+        line = f"{size} {_printable(path)}" + (f" ({count} files)" if count else "")
+        room -= len(line) + 1
+        if room < 0:
+            break
+        lines.append(line)
+        hidden -= count or 1
+    return lines, hidden
+
+
+def _summary(title: str, groups: Counter[bytes]) -> str:
+    ranked = sorted(groups.items(), key=lambda item: (-item[1], item[0]))
+    told = [f"{_printable(name) if name else 'none'} {files}" for name, files in ranked[:MAX_GROUPS]]
+    more = f", {len(ranked) - MAX_GROUPS} others" if len(ranked) > MAX_GROUPS else ""
+    return f"[{title}: {', '.join(told)}{more}]"
+
+
+def _extension(name: bytes) -> bytes:
+    stem, dot, extension = name.rpartition(b".")
+    return dot + extension if stem else b""
+
+
+def _printable(path: bytes) -> str:
+    return shown(os.fsdecode(path))

@@ -1,0 +1,131 @@
+"""`read_file`: a range of a text file with line numbers; binaries are named, not shown."""
+
+import io
+import re
+from pathlib import Path
+from typing import BinaryIO, ClassVar
+
+from pydantic import Field
+
+from actors.text_encoding import Encoding, binary_kind, detect
+from actors.text_page import Piece, line_count, line_start, page
+from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
+from actors.workspace import Workspace, os_failures, shown
+
+MAX_LINES = 1000
+SAMPLE_BYTES = 8192
+MAX_FILE_BYTES = 64 << 20
+"""What lies behind in a larger file is left to other programs."""
+
+
+class ReadFileInput(ToolInput):
+    """A file and a range of its lines."""
+
+    path: str = Field(description="File")
+    offset: int = Field(1, description="First line, from 1")
+    limit: int = Field(MAX_LINES, description="Most lines")
+
+
+class ReadFile:
+    """Shows a part of a file, and says what part it is."""
+
+    name: ClassVar[str] = "read_file"
+    effect: ClassVar[Effect] = "read"
+    input: ClassVar[type[ReadFileInput]] = ReadFileInput
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def summary(self, given: ReadFileInput) -> str:
+        return given.path if given.offset <= 1 else f"{given.path}:{given.offset}"
+
+    async def run(self, given: ReadFileInput, invocation: Invocation) -> ToolOutput:
+        path, line, column = self._place(given)
+        name = self._workspace.relative(path)
+        with self._workspace.open_file(path) as file, os_failures(name):
+            data, encoding, partial = _content(file, name)
+        start = line_start(data, line)
+        if start is None:
+            raise _past_the_end(name, line, data, partial)
+        pieces = page(data, _page_codec(encoding), start, line, column, max(1, min(given.limit, MAX_LINES)))
+        footer = _footer(pieces, data, encoding, partial)
+        return ToolOutput("\n".join([*(_numbered(each, name) for each in pieces), footer]))
+
+    def _place(self, given: ReadFileInput) -> tuple[Path, int, int]:
+        """The file, the first line, the first column; a path such as `a.py:12:80` gives the latter two."""
+        line = max(1, given.offset)
+        try:
+            return self._workspace.resolve_existing(given.path), line, 1
+        except ToolFailure:
+            cursor = re.fullmatch(r"(.+?):(\d{1,12})(?::(\d{1,12}))?:?", given.path, re.DOTALL)
+            if cursor is None:
+                raise
+        path = self._workspace.resolve_existing(cursor[1])
+        return path, max(line, int(cursor[2])), max(1, int(cursor[3] or 1))
+
+
+def _content(file: BinaryIO, name: str) -> tuple[bytes, Encoding, bool]:
+    """Text without byte order mark, as UTF-8 or Latin-1; its true encoding; whether it is only the start."""
+    head = file.read(SAMPLE_BYTES)
+    if kind := binary_kind(head):
+        raise _binary(file, name, kind)
+    data = head + file.read(MAX_FILE_BYTES + 1 - len(head))
+    partial = len(data) > MAX_FILE_BYTES
+    if partial:
+        data = data[: data.rfind(b"\n", 0, MAX_FILE_BYTES) + 1 or MAX_FILE_BYTES]
+    try:
+        encoding = detect(data)
+    except UnicodeDecodeError:
+        raise _binary(file, name, "a file that does not fit its byte order mark") from None
+    if _page_codec(encoding) != encoding.codec:
+        data = encoding.decode(data).encode()
+    else:
+        data = data[len(encoding.bom) :]
+    if b"\0" in data:
+        raise _binary(file, name, "a binary file")
+    return data, encoding, partial
+
+
+def _page_codec(encoding: Encoding) -> str:
+    return "latin-1" if encoding.is_guess else "utf-8"
+
+
+def _binary(file: BinaryIO, name: str, kind: str) -> ToolFailure:
+    message = f"{shown(name)} is {kind}, {file.seek(0, io.SEEK_END)} bytes; it is not shown."
+    return ToolFailure("binary_file", message, "If what is in it matters, use a program for it in bash_exec.")
+
+
+def _past_the_end(name: str, line: int, data: bytes, partial: bool) -> ToolFailure:
+    if partial:
+        message = f"Line {line} of {shown(name)} lies behind the first {MAX_FILE_BYTES} bytes."
+        return ToolFailure("past_the_end", message, "Search it with ripgrep, or cut it out with bash_exec.")
+    message = f"{shown(name)} has {line_count(data)} lines; line {line} is behind its end."
+    return ToolFailure("past_the_end", message, "Choose a smaller offset.")
+
+
+def _numbered(piece: Piece, name: str) -> str:
+    place = piece.line if piece.column == 1 else f"{piece.line}:{piece.column}"
+    if not piece.left:
+        return f"{place}\t{piece.text}"
+    cursor = shown(f"{name}:{piece.line}:{piece.next_column}")
+    return f"{place}\t{piece.text}… [cut: {piece.left} more bytes, read on with path {cursor}]"
+
+
+def _footer(pieces: list[Piece], data: bytes, encoding: Encoding, partial: bool) -> str:
+    if not pieces:
+        return "[empty file]"
+    total = line_count(data)
+    last = pieces[-1].line
+    notes = [f"lines {pieces[0].line}-{last} of {f'over {total}' if partial else total}"]
+    if last < total:
+        notes[0] += f"; read on with offset {last + 1}"
+    returns = sum(each.with_return for each in pieces)
+    if returns:
+        notes.append("CRLF" if returns >= len(pieces) - 1 else "CRLF in some lines")
+    if encoding.is_guess:
+        notes.append("not UTF-8: shown as Latin-1")
+    elif encoding.codec != "utf-8":
+        notes.append(encoding.codec.upper())
+    if last == total and not partial and not data.endswith(b"\n"):
+        notes.append("no newline at the end")
+    return f"[{'; '.join(notes)}]"

@@ -1,0 +1,203 @@
+"""`ripgrep`: search of file contents, sorted by path, bounded.
+
+rg searches in parallel and prints the files as they are done; what is kept is sorted here, since its own
+`--sort path` would search in one thread.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from pydantic import Field
+
+from actors.path_glob import PathGlob
+from actors.rg import DEADLINE_S, WALK, RgEnd, narrowed, read_glob, run_rg
+from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
+from actors.workspace import Workspace, shown
+
+DEFAULT_RESULTS = 100
+MAX_RESULTS = 1000
+MAX_IN_FILE = 10_000
+"""Matches after which rg leaves a file, so that one file's results fit into memory."""
+MAX_CONTEXT = 10
+MAX_COLUMNS = 300
+MAX_BYTES = 32 << 10
+UNREADABLE = 2
+"""Exit status of rg when it could not do all; with a bad pattern it says so, too."""
+
+FORMAT = (
+    "--heading", "--null", "--with-filename", "--line-number", "--column", "--crlf",
+    f"--max-count={MAX_IN_FILE}", f"--max-columns={MAX_COLUMNS}", "--max-columns-preview",
+)  # fmt: skip
+_LINE = re.compile(rb"(\d+)(?::(\d+):|-)(.*)", re.DOTALL)
+_MATCH = re.compile(rb"^\d+:\d+:", re.MULTILINE)
+_CUT = re.compile(r" \[\.\.\. (omitted end of long line|\d+ more match(es)?)\]$")
+
+
+class RipgrepInput(ToolInput):
+    """What is sought, and where."""
+
+    pattern: str = Field(description="Rust regex")
+    path: str = Field("", description="Folder or file; default: the workspace")
+    glob: str = Field("", description="As *.py or src/**/*.{ts,tsx}; a leading ! excludes")
+    ignore_case: bool = False
+    context: int = Field(0, description="Lines around each match")
+    max_results: int = Field(DEFAULT_RESULTS, description="Most matches shown")
+
+
+@dataclass(slots=True)
+class Matches:
+    """What rg has printed so far; of it the first `keep` matches by path."""
+
+    keep: int
+    folder: str
+    glob: PathGlob | None
+    total: int = 0
+    files: int = 0
+    some_left: bool = False
+    """True when a file had more matches than are counted."""
+    blocks: list[tuple[bytes, bytes, int]] = field(default_factory=list)
+    """Path, lines, number of matches."""
+    _kept: int = 0
+    _rest: bytearray = field(default_factory=bytearray)
+
+    def take(self, chunk: bytes) -> None:
+        """Take output: blocks of `PATH NUL LINES`, with an empty line between them."""
+        seen = max(0, len(self._rest) - 1)
+        self._rest += chunk
+        end = self._rest.rfind(b"\n\n", seen)
+        if end >= 0:
+            self._take_blocks(bytes(self._rest[:end]))
+            del self._rest[: end + 2]
+
+    def finish(self) -> None:
+        """Take what is left when there is no more to come."""
+        self._take_blocks(bytes(self._rest))
+        self._rest.clear()
+        self._forget()
+
+    def _take_blocks(self, text: bytes) -> None:
+        name = b""
+        for block in text.split(b"\n\n"):
+            path, nul, lines = block.partition(b"\0")
+            if not nul:
+                name += block + b"\n\n"
+                continue
+            self._add(name + path, lines)
+            name = b""
+        if self._kept > 10 * self.keep:
+            self._forget()
+
+    def _add(self, path: bytes, lines: bytes) -> None:
+        if self.glob is not None and not self.glob.matches(os.fsdecode(path), self.folder):
+            return
+        count = len(_MATCH.findall(lines))
+        self.total += count
+        self.files += 1
+        self.some_left = self.some_left or count >= MAX_IN_FILE
+        self.blocks.append((path, lines, count))
+        self._kept += min(count, self.keep)
+
+    def _forget(self) -> None:
+        """Drop what lies behind the first `keep` matches."""
+        self.blocks.sort()
+        self._kept = 0
+        for index, (_, _, count) in enumerate(self.blocks):
+            self._kept += count
+            if self._kept >= self.keep:
+                del self.blocks[index + 1 :]
+
+
+class Ripgrep:
+    """Searches with rg; the results are the same in every run."""
+
+    name: ClassVar[str] = "ripgrep"
+    effect: ClassVar[Effect] = "read"
+    input: ClassVar[type[RipgrepInput]] = RipgrepInput
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    def summary(self, given: RipgrepInput) -> str:
+        where = f" in {given.path}" if given.path else ""
+        return f"{given.pattern}{where} {given.glob}".strip()
+
+    async def run(self, given: RipgrepInput, invocation: Invocation) -> ToolOutput:
+        target = self._workspace.resolve_searchable(given.path)
+        glob = read_glob(given.glob)
+        place = self._workspace.relative(target)
+        where = [] if place == "." else ["--", place]
+        folder = f"{place}/" if where and target.is_dir() else ""
+        found = Matches(max(1, min(given.max_results, MAX_RESULTS)), folder, glob)
+        arguments = [*WALK, *FORMAT, *narrowed(glob), *_choices(given), *where]
+        end = await run_rg(arguments, self._workspace.root, found.take)
+        if end.complaint:
+            raise _refused(given.pattern, end.complaint)
+        found.finish()
+        return ToolOutput("\n".join(_told(found, end)))
+
+
+def _choices(given: RipgrepInput) -> list[str]:
+    context = max(0, min(given.context, MAX_CONTEXT))
+    return [
+        f"--regexp={given.pattern}",
+        *(["--ignore-case"] if given.ignore_case else []),
+        *([f"--context={context}"] if context else []),
+    ]
+
+
+def _refused(pattern: str, complaint: str) -> ToolFailure:
+    reason = complaint.removeprefix("rg: ")
+    return ToolFailure(
+        "bad_pattern",
+        f"rg can not search for {pattern!r}: {reason}",
+        r"Write a Rust regex for one line: \( for a bracket, no look-around, no backreference.",
+    )
+
+
+def _told(found: Matches, end: RgEnd) -> list[str]:
+    lines: list[str] = []
+    matches, room = 0, MAX_BYTES
+    for line, is_match in _lines(found.blocks):
+        room -= len(line) + 1
+        if room < 0 or (is_match and matches == found.keep):
+            break
+        lines.append(line)
+        matches += is_match
+    return [*lines, *_notes(found, end, matches)]
+
+
+def _lines(blocks: list[tuple[bytes, bytes, int]]) -> Iterator[tuple[str, bool]]:
+    """What a model reads, and whether it is a match; a line of context has dashes for the colons."""
+    for path, body, _ in blocks:
+        name = shown(os.fsdecode(path))
+        for raw in body.split(b"\n"):
+            if raw == b"--":
+                yield "--", False
+            elif parts := _LINE.fullmatch(raw):
+                number, column, text = (part.decode("utf-8", "replace") for part in parts.groups(b""))
+                mark = ":" if column else "-"
+                cut = f", match at {name}:{number}:{column}" if column else ""
+                line, was_cut = _CUT.subn("", text.removesuffix("\r"))
+                ending = f"… [cut{cut}]" if was_cut else ""
+                yield f"{name}{mark}{number}{mark} {line}{ending}", bool(column)
+
+
+def _notes(found: Matches, end: RgEnd, told: int) -> list[str]:
+    notes: list[str] = []
+    more = found.total - told
+    at_least = "at least " if found.some_left or end.status is None else ""
+    if not found.total:
+        notes.append("[no match]")
+    elif more:
+        notes.append(
+            f"[{told} of {at_least}{found.total} matches in {found.files} files; "
+            "narrow the pattern, path or glob, or raise max_results]"
+        )
+    if end.status is None:
+        notes.append(f"[stopped after {DEADLINE_S:.0f} s: not all files were searched]")
+    elif end.status == UNREADABLE:
+        notes.append("[some files or folders could not be read]")
+    return notes

@@ -1,0 +1,187 @@
+"""The workspace: where a path leads, whether it may be touched, and how a file is read and replaced in it."""
+
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from difflib import get_close_matches
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+from actors.tools.tool import ToolFailure
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+_OWN = {".fido-plan.json": "update_plan"}
+"""Files that only their owner writes, and the tool that asks it."""
+
+
+class Workspace:
+    """One folder; every path is resolved, symlinks and `..` first, and judged by where it then leads."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+
+    def relative(self, path: Path) -> str:
+        """A resolved path as a model sees it, from the root on; the root is `.`."""
+        return path.relative_to(self.root).as_posix()
+
+    def resolve_inside(self, given: str) -> Path:
+        """Resolve a path as a model gave it; empty is the root. It need not exist."""
+        if "\0" in given:
+            raise ToolFailure("bad_path", "A path can not hold a NUL character.", "Correct the path.")
+        try:
+            resolved = Path(os.path.realpath(self.root / given))
+        except UnicodeEncodeError:
+            raise ToolFailure("bad_path", f"{given!r} can not be a path.", "Correct the path.") from None
+        if not resolved.is_relative_to(self.root):
+            raise ToolFailure(
+                "outside_workspace",
+                f"{shown(given)} leads to {shown(str(resolved))}, outside the workspace {self.root}.",
+                "Use a path inside the workspace, or ask the user to do this.",
+            )
+        return resolved
+
+    def resolve_existing(self, given: str) -> Path:
+        """Like `resolve_inside`, for what has to be there."""
+        path = self.resolve_inside(given)
+        self.entry_status(path)
+        return path
+
+    def resolve_searchable(self, given: str) -> Path:
+        """Like `resolve_existing`, for a folder or a regular file."""
+        path = self.resolve_inside(given)
+        status = self.entry_status(path)
+        if not stat.S_ISDIR(status.st_mode):
+            refuse_special(status, self.relative(path))
+        return path
+
+    def resolve_for_change(self, given: str) -> Path:
+        """Like `resolve_inside`, for a file whose content is to change."""
+        path = self.resolve_inside(given)
+        self._refuse_protected(path)
+        return path
+
+    def resolve_entry(self, given: str) -> Path:
+        """Resolve all but the last name, for an entry that is to be made or removed: a link is itself."""
+        folder, name = os.path.split(given.rstrip("/"))
+        if name in ("", ".", ".."):
+            return self.resolve_for_change(given)
+        if Path(os.path.realpath(self.root / folder)) / name == self.root:
+            folder, name = str(self.root), ""
+        path = self.resolve_inside(folder) / name
+        self._refuse_protected(path)
+        return path
+
+    def entry_status(self, path: Path) -> os.stat_result:
+        """Status of a resolved entry, of a link its own."""
+        name = self.relative(path)
+        with os_failures(name):
+            if os.path.lexists(path):
+                return os.lstat(path)
+        raise ToolFailure("not_found", f"There is no {shown(name)} in the workspace.", self._instead_of(path))
+
+    def open_file(self, path: Path) -> BinaryIO:
+        """Open a resolved path for reading; never waits for a pipe, never touches a device."""
+        name = self.relative(path)
+        with os_failures(name):
+            refuse_special(os.lstat(path), name)
+            opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            file = open(opened, "rb")  # noqa: SIM115 - closed by the caller
+            try:
+                refuse_special(os.fstat(opened), name)
+            except BaseException:
+                file.close()
+                raise
+            return file
+
+    def replace(self, path: Path, data: bytes, like: os.stat_result | None) -> None:
+        """Put `data` in place of a file in one step: a reader sees the old or the new, never a part.
+
+        `like` is the old file's status, whose mode and, where possible, owner are kept; null for a new file.
+        """
+        temporary = path.with_name(f".fido-{os.getpid()}-{secrets.token_hex(4)}.tmp")
+        with os_failures(self.relative(path)):
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            opened = os.open(temporary, flags, 0o600 if like else 0o666)
+            try:
+                with open(opened, "wb") as file:
+                    file.write(data)
+                    if like:
+                        _restore(opened, like)
+                    file.flush()
+                    os.fsync(opened)
+                temporary.replace(path)
+            except BaseException:
+                temporary.unlink()
+                raise
+
+    def _refuse_protected(self, path: Path) -> None:
+        name = self.relative(path)
+        if path == self.root:
+            raise ToolFailure("protected_path", "This is the workspace itself.", "Name what is inside it.")
+        if ".git" in name.casefold().split("/"):
+            raise ToolFailure(
+                "protected_path", f"{shown(name)} belongs to Git.", "Use git through bash_exec."
+            )
+        if name in _OWN:
+            message = f"{name} is written by Fido alone."
+            raise ToolFailure("protected_path", message, f"Use {_OWN[name]}.")
+
+    def _instead_of(self, missing: Path) -> str:
+        if missing == self.root:
+            return "The workspace folder is gone: tell the user."
+        inside = (each for each in missing.parents if each.is_relative_to(self.root))
+        folder = next((each for each in inside if each.is_dir()), self.root)
+        wanted = missing.relative_to(folder).parts[0]
+        try:
+            with os.scandir(folder) as entries:
+                near = get_close_matches(wanted, [entry.name for entry in islice(entries, 2000)], n=3)
+        except OSError:
+            near = []
+        if near:
+            return f"Near it there is {', '.join(shown(self.relative(folder / name)) for name in near)}."
+        return f"list_files with path {shown(self.relative(folder))} shows what is there."
+
+
+@contextmanager
+def os_failures(name: str) -> Iterator[None]:
+    """Tell a failure of the system as one of the call on `name`."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        hint = "Check the path and its permissions, or tell the user."
+        raise ToolFailure("system_error", f"{shown(name)}: {reason}.", hint) from error
+
+
+def shown(name: str) -> str:
+    """A name as text that stays on one line: as it is, or as a JSON string when it is out of the ordinary."""
+    plain = name.isprintable() and name == name.strip() and not any(each in name for each in "\"'\\")
+    return name if plain and name else json.dumps(name)
+
+
+def refuse_special(status: os.stat_result, name: str) -> None:
+    """Refuse what is no regular file; opening a pipe or a device could wait for ever, or act."""
+    if stat.S_ISREG(status.st_mode):
+        return
+    kind = next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), "no file")
+    if stat.S_ISDIR(status.st_mode):
+        raise ToolFailure("is_a_folder", f"{shown(name)} is a folder.", "list_files shows what is in it.")
+    raise ToolFailure("not_a_regular_file", f"{shown(name)} is {kind}, not a file.", "Choose another path.")
+
+
+def _restore(opened: int, like: os.stat_result) -> None:
+    try:
+        os.fchown(opened, like.st_uid, like.st_gid)
+    except PermissionError:
+        pass
+    os.fchmod(opened, stat.S_IMODE(like.st_mode))
