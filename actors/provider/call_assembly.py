@@ -1,0 +1,128 @@
+"""Tool calls out of their streamed pieces, in all the ways that servers cut them. Pure.
+
+Rules
+-----
+A piece belongs to the call with its id; else to the newest call at its `index`; else to the call in
+progress. It opens a new call when there is none, when it has a name and another id, when it has another
+name and no id, or when it brings a name and arguments although the call there is complete already. A piece
+that only repeats a complete call is dropped. Names and ids count once, however often they come.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from ipc.messages import ToolCall
+
+
+@dataclass(slots=True)
+class _Draft:
+    index: int | None
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list)
+
+    def arguments(self) -> str:
+        text = "".join(self.pieces)
+        self.pieces[:] = [text]
+        return text
+
+    def is_complete(self) -> bool:
+        """Whether the arguments are a whole object; decoded only when they end like one."""
+        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+            return False
+        try:
+            msgspec.json.decode(self.arguments())
+        except (msgspec.DecodeError, RecursionError):
+            return False
+        return True
+
+
+def unique_id() -> str:
+    return f"call_{secrets.token_hex(8)}"
+
+
+class CallAssembly:
+    """Takes the entries of `delta.tool_calls` as they come."""
+
+    def __init__(self, new_id: Callable[[], str] = unique_id) -> None:
+        self._drafts: list[_Draft] = []
+        self._newest_at: dict[int, _Draft] = {}
+        self._with_id: dict[tuple[int | None, str], _Draft] = {}
+        self._new_id = new_id
+
+    def feed(self, entry: Any) -> int:
+        """Take one entry, return how many characters of meaning it brought."""
+        if not isinstance(entry, dict):
+            return 0
+        function = entry.get("function")
+        function = function if isinstance(function, dict) else {}
+        index = entry.get("index")
+        index = index if isinstance(index, int) else None
+        call_id, name = _text(entry.get("id")), _text(function.get("name"))
+        arguments = _arguments(function.get("arguments"))
+        draft = self._place(index, call_id, name, arguments)
+        if draft is None:
+            return 0
+        self._name(draft, call_id, name)
+        if arguments:
+            draft.pieces.append(arguments)
+        return len(call_id) + len(name) + len(arguments)
+
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The calls in the order they began; ids that are missing or taken are replaced by new ones."""
+        taken: set[str] = set()
+        calls = []
+        for draft in self._drafts:
+            call_id = draft.id if draft.id and draft.id not in taken else self._new_id()
+            taken.add(call_id)
+            text = draft.arguments()
+            meaning = "" if text.strip() in ("", "null") else text
+            calls.append(ToolCall(id=call_id, name=draft.name, arguments=meaning))
+        return tuple(calls)
+
+    def _place(self, index: int | None, call_id: str, name: str, arguments: str) -> _Draft | None:
+        """Find or open the call that a piece belongs to; None for a mere repetition."""
+        draft = self._find(index, call_id)
+        if draft is None or (name and call_id and draft.id and call_id != draft.id):
+            return self._open(index)
+        if name and arguments.lstrip().startswith("{") and draft.is_complete():
+            repeated = bool(call_id) and arguments == draft.arguments()
+            return None if repeated else self._open(index)
+        if name and draft.name and name != draft.name and not call_id:
+            return self._open(index)
+        return draft
+
+    def _find(self, index: int | None, call_id: str) -> _Draft | None:
+        if call_id and (draft := self._with_id.get((index, call_id))):
+            return draft
+        if index is not None:
+            return self._newest_at.get(index)
+        return self._drafts[-1] if self._drafts and not call_id else None
+
+    def _open(self, index: int | None) -> _Draft:
+        draft = _Draft(index)
+        self._drafts.append(draft)
+        if index is not None:
+            self._newest_at[index] = draft
+        return draft
+
+    def _name(self, draft: _Draft, call_id: str, name: str) -> None:
+        draft.name = draft.name or name
+        if call_id and not draft.id:
+            draft.id = call_id
+            self._with_id[draft.index, call_id] = self._with_id[None, call_id] = draft
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _arguments(value: Any) -> str:
+    """Arguments as text; a few servers send the object itself."""
+    if isinstance(value, dict):
+        return msgspec.json.encode(value).decode()
+    return _text(value)

@@ -1,0 +1,185 @@
+"""What goes wrong on the wire, turned into one clear error for a person. Pure."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+from actors.provider.interface import ProviderError
+
+TEXT_LIMIT: Final = 500
+"""Characters of a server's own words in an error."""
+REDACTED: Final = "[key]"
+CHECK_KEY = (
+    "Check OPENAI_API_KEY or FIDO_API_KEY and OPENAI_BASE_URL or FIDO_BASE_URL; `fido doctor` tests them."
+)
+CHECK_URL = "Check the base URL (OPENAI_BASE_URL, FIDO_BASE_URL or --base-url); `fido doctor` tests it."
+
+TOO_LONG = (
+    "context_length_exceeded", "maximum context length", "exceed_context_size", "context window",
+    "context size", "prompt is too long", "too many tokens", "maximum prompt length", "input is too long",
+)  # fmt: skip
+"""As OpenAI, vLLM, llama.cpp, Anthropic, Groq, xAI and Bedrock say it."""
+
+
+class Redactor:
+    """Takes keys out of texts, by value: as they are, as JSON and URLs escape them."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        forms = {form for s in secrets if len(s) > 3 for form in (s, quote(s, safe=""), json.dumps(s)[1:-1])}
+        self._forms = sorted(forms, key=len, reverse=True)
+
+    def __call__(self, text: str) -> str:
+        for form in self._forms:
+            text = text.replace(form, REDACTED)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What a server says about an error."""
+
+    message: str
+    code: str
+    """Its `code` and `type`, one after the other."""
+    status: int = 0
+    """A status inside the body, as some send it in a stream."""
+
+
+def read_detail(body: object) -> Detail:
+    """Find the message in an error body: decoded JSON of any shape, or text."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    if not isinstance(inner, Mapping):
+        return Detail(_shorten(inner if isinstance(inner, str) else ""), "")
+    message = next((inner[k] for k in ("message", "detail", "msg") if isinstance(inner.get(k), str)), "")
+    names = [inner[k] for k in ("code", "type") if isinstance(inner.get(k), str)]
+    codes = [inner[k] for k in ("code", "status") if isinstance(inner.get(k), int)]
+    return Detail(_shorten(message), " ".join(names), next(iter(codes), 0))
+
+
+def from_status(
+    status: int, detail: Detail, url: str, *, has_key: bool = True, location: str = ""
+) -> ProviderError:
+    """The error of a response that is no answer."""
+    said = f": {detail.message}" if detail.message else "."
+    at = f"{status} from {url}{said}"
+    words = f"{detail.code} {detail.message}".lower()
+    if 300 <= status < 400:
+        return ProviderError(
+            "bad_request", f"The server redirects {url} to {location or 'another address'}.", CHECK_URL
+        )
+    if status == 413 or (status not in (401, 403, 404, 429) and any(map(words.__contains__, TOO_LONG))):
+        return ProviderError(
+            "context_length_exceeded",
+            f"The conversation is longer than the model takes ({at})",
+            "Start a new session, or choose a model with a larger context window.",
+        )
+    if status == 401:
+        if has_key:
+            return ProviderError("unauthorized", f"The server refuses the key ({at})", CHECK_KEY)
+        return ProviderError("unauthorized", f"The server wants a key and none is set ({at})", CHECK_KEY)
+    if status == 403:
+        return ProviderError("forbidden", f"The server forbids this request ({at})", CHECK_KEY)
+    if status == 404:
+        return _not_found(at, words)
+    if status == 429:
+        return _rate_limited(at, words)
+    if status >= 500 or status in (408, 409):
+        return ProviderError(
+            "server_error", f"The server failed ({at})", "Send the prompt again; the conversation is kept."
+        )
+    return ProviderError(
+        "bad_request",
+        f"The server does not take this request ({at})",
+        "Check that the model and the server support streaming and tool calls.",
+    )
+
+
+def from_stream(body: object, url: str) -> ProviderError:
+    """The error that came instead of the next chunk."""
+    detail = read_detail(body)
+    if 400 <= detail.status < 600:
+        return from_status(detail.status, detail, url)
+    return from_status(500, detail, url)
+
+
+def is_hopeless(status: int, detail: Detail) -> bool:
+    """Tell whether waiting cannot help although the status says so: the account has no quota."""
+    return status == 429 and "insufficient_quota" in detail.code
+
+
+def unreachable(url: str, reason: str) -> ProviderError:
+    return ProviderError("unreachable", f"No connection to {url}: {reason}.", CHECK_URL)
+
+
+def connection_lost(url: str, *, partial_text: str = "") -> ProviderError:
+    return ProviderError(
+        "connection_lost",
+        f"The connection to {url} ended before the answer did.",
+        "Send the prompt again; nothing of this answer was carried out.",
+        partial_text=partial_text,
+    )
+
+
+def bad_stream(url: str, reason: str, *, partial_text: str = "") -> ProviderError:
+    return ProviderError(
+        "bad_stream",
+        f"The server at {url} sent what is no Chat Completions stream: {reason}.",
+        CHECK_URL,
+        partial_text=partial_text,
+    )
+
+
+def idle_timeout(url: str, seconds: float, *, partial_text: str = "") -> ProviderError:
+    return ProviderError(
+        "idle_timeout",
+        f"The server at {url} was silent for {seconds:g} s.",
+        "Send the prompt again, or raise timeouts.idle_s.",
+        partial_text=partial_text,
+    )
+
+
+def total_timeout(url: str, seconds: float, *, partial_text: str = "") -> ProviderError:
+    return ProviderError(
+        "total_timeout",
+        f"The answer from {url} was not complete within {seconds:g} s.",
+        "Ask for less at once, or raise timeouts.total_s.",
+        partial_text=partial_text,
+    )
+
+
+def unusable_key() -> ProviderError:
+    return ProviderError(
+        "unauthorized", "The key holds characters that no HTTP header can carry; it was not sent.", CHECK_KEY
+    )
+
+
+def _not_found(at: str, words: str) -> ProviderError:
+    if "model" in words:
+        return ProviderError(
+            "model_not_found",
+            f"The server has no such model ({at})",
+            "Choose another with FIDO_MODEL or --model.",
+        )
+    return ProviderError("not_found", f"There is no Chat Completions endpoint ({at})", CHECK_URL)
+
+
+def _rate_limited(at: str, words: str) -> ProviderError:
+    if "quota" in words:
+        return ProviderError(
+            "rate_limited",
+            f"The account has used up its quota ({at})",
+            "Check the plan and billing of the account.",
+        )
+    return ProviderError(
+        "rate_limited", f"The server is too busy for this account ({at})", "Wait, then send it again."
+    )
+
+
+def _shorten(text: Any) -> str:
+    """One bounded line; a page of HTML says nothing to a person."""
+    flat = " ".join(str(text).split())
+    if flat[:1] == "<":
+        return "(an HTML page)"
+    return flat if len(flat) <= TEXT_LIMIT else flat[:TEXT_LIMIT] + "…"

@@ -1,0 +1,147 @@
+"""Reading an answer off the wire, with its deadlines; knows bytes and chunks, no SDK."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from actors.provider import errors
+from actors.provider.interface import ProviderError
+from actors.provider.sse import EVENT_LIMIT, EventTooLargeError
+from actors.provider.stream import Assembly
+from actors.settings import Timeouts
+from ipc.messages import StreamEvent
+
+DONE: Final = b"[DONE]"
+DRAIN_S: Final = 0.2
+"""How long the end of a body may lag behind `[DONE]` before its connection is given up."""
+AFTER_FINISH_S: Final = 5.0
+"""How long usage and `[DONE]` may lag behind the finish reason."""
+
+
+class Decoder(Protocol):
+    def feed(self, piece: bytes) -> list[bytes]: ...
+    def finish(self) -> list[bytes]: ...
+
+
+class PlainDecoder:
+    """Takes a whole JSON body for one event, from servers that do not stream."""
+
+    def __init__(self) -> None:
+        self._body = bytearray()
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        self._body += piece
+        if len(self._body) > EVENT_LIMIT:
+            raise EventTooLargeError
+        return []
+
+    def finish(self) -> list[bytes]:
+        return [bytes(self._body), DONE]
+
+
+class AnswerReader:
+    """Reads one response. `pieces` raises `ConnectionError` when the connection ends too early."""
+
+    def __init__(
+        self, url: str, pieces: AsyncIterator[bytes], decoder: Decoder, timeouts: Timeouts, ends_at: float
+    ) -> None:
+        self._url = url
+        self._pieces = pieces
+        self._decoder = decoder
+        self._timeouts = timeouts
+        self._ends_at = ends_at
+        self._loop = asyncio.get_running_loop()
+        self._heard_at = self._loop.time()
+        self._assembly = Assembly(url)
+        self._done = False
+
+    async def events(self) -> AsyncGenerator[StreamEvent, None]:
+        """Yield the answer as it comes, the `ModelAnswer` last. Raises `ProviderError`."""
+        while not self._done and (piece := await self._next()):
+            self._take(piece)
+            for event in self._assembly.take():
+                yield event
+        if self._done:
+            await self._drain()
+        else:
+            self._finish()
+        for event in self._assembly.take():
+            yield event
+        yield self._assembly.answer(done=self._done)
+
+    async def _next(self) -> bytes:
+        """The next bytes; empty at the end of the answer."""
+        finished = bool(self._assembly.finish_reason)
+        limit_s = min(self._timeouts.idle_s, AFTER_FINISH_S) if finished else self._timeouts.idle_s
+        try:
+            async with asyncio.timeout_at(min(self._heard_at + limit_s, self._ends_at)):
+                return await anext(self._pieces, b"")
+        except TimeoutError:
+            if finished:
+                return b""
+            raise timeout_error(self._url, self._timeouts, self._ends_at, self._assembly.text) from None
+        except ConnectionError:
+            return b""
+
+    def _take(self, piece: bytes) -> None:
+        size = self._assembly.size
+        try:
+            self._feed(self._decoder.feed(piece))
+        except EventTooLargeError:
+            raise self._bad(f"an event of more than {EVENT_LIMIT >> 20} MiB") from None
+        except ValueError as error:
+            raise self._bad(f"an event is no JSON ({error})") from None
+        if self._assembly.size > size:
+            self._heard_at = self._loop.time()
+
+    def _finish(self) -> None:
+        """Take what came without its end; what is no JSON was cut off."""
+        try:
+            self._feed(self._decoder.finish())
+        except ValueError:
+            pass
+
+    def _feed(self, events: Iterable[bytes]) -> None:
+        for data in events:
+            if data.startswith(DONE):
+                self._done = True
+                return
+            if data:
+                self._assembly.feed(_decode(data))
+
+    async def _drain(self) -> None:
+        """Read to the end of the body, so that the connection can be used again."""
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                async for _ in self._pieces:
+                    pass
+        except (TimeoutError, ConnectionError):
+            pass
+
+    def _bad(self, reason: str) -> ProviderError:
+        return errors.bad_stream(self._url, reason, partial_text=self._assembly.text)
+
+
+def timeout_error(url: str, timeouts: Timeouts, ends_at: float, partial_text: str = "") -> ProviderError:
+    """The error for the deadline that was reached: the total one, or silence."""
+    if asyncio.get_running_loop().time() >= ends_at:
+        return errors.total_timeout(url, timeouts.total_s, partial_text=partial_text)
+    return errors.idle_timeout(url, timeouts.idle_s, partial_text=partial_text)
+
+
+def _decode(data: bytes) -> Any:
+    """Decode one event; broken UTF-8 and lone surrogates are replaced. Raises `ValueError`."""
+    try:
+        return msgspec.json.decode(data)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except msgspec.DecodeError:
+        pass
+    try:
+        loaded = json.loads(data.decode("utf-8", "replace"))
+        return json.loads(json.dumps(loaded, ensure_ascii=False).encode("utf-8", "replace"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None

@@ -1,0 +1,152 @@
+"""Assembly of Chat Completions chunks into stream events and the final answer. Pure."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from actors.provider import errors
+from actors.provider.call_assembly import CallAssembly, unique_id
+from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, Usage
+
+ANSWER_LIMIT: Final = 32 << 20
+"""Characters of one answer, all of it; a server that sends more is not answering a prompt."""
+_REASONING = ("reasoning_content", "reasoning")
+"""Names under which servers show reasoning; some fill both with the same text."""
+
+
+class Assembly:
+    """Takes decoded chunks in order; gives events as they become known and the answer at the end.
+
+    `feed` and `answer` raise `ProviderError`, with what had arrived as its `partial_text`.
+    """
+
+    def __init__(self, url: str, new_id: Callable[[], str] = unique_id) -> None:
+        self.size = 0
+        """Characters of meaning so far; a chunk that leaves it as it is was a keep-alive."""
+        self.finish_reason = ""
+        self._url = url
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._fresh: list[tuple[type[TextDelta] | type[ReasoningDelta], str]] = []
+        self._calls = CallAssembly(new_id)
+        self._usage: Usage | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self._text)
+
+    def feed(self, chunk: Any) -> None:
+        """Take one decoded chunk: any JSON value; members that make no sense are passed over."""
+        if not isinstance(chunk, dict):
+            raise errors.bad_stream(self._url, "a chunk is no object", partial_text=self.text)
+        if chunk.get("error"):
+            error = errors.from_stream(chunk, self._url)
+            error.partial_text = self.text
+            raise error
+        self._take_usage(chunk.get("usage"))
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if isinstance(choice, dict) and choice.get("index") in (0, None):
+                self._take_choice(choice)
+        if self.size > ANSWER_LIMIT:
+            raise errors.bad_stream(self._url, "the answer never ends", partial_text="")
+
+    def take(self) -> list[StreamEvent]:
+        """Return what came since the last call; neighbours of one kind are one event."""
+        events: list[StreamEvent] = []
+        run: list[str] = []
+        fresh, self._fresh = self._fresh, []
+        for position, (kind, text) in enumerate(fresh):
+            run.append(text)
+            if position + 1 == len(fresh) or fresh[position + 1][0] is not kind:
+                events.append(kind(text="".join(run)))
+                run.clear()
+        return events
+
+    def answer(self, *, done: bool) -> ModelAnswer:
+        """Return the whole answer; `done` tells whether `[DONE]` came.
+
+        An end without it and without a finish reason is a cut: `connection_lost`.
+        """
+        if not (done or self.finish_reason):
+            raise errors.connection_lost(self._url, partial_text=self.text)
+        return ModelAnswer(
+            text=self.text,
+            reasoning="".join(self._reasoning),
+            tool_calls=self._calls.calls(),
+            finish_reason=self.finish_reason,
+            usage=self._usage,
+        )
+
+    def _take_choice(self, choice: dict[str, Any]) -> None:
+        delta = choice.get("delta") or choice.get("message")
+        if isinstance(delta, dict):
+            self._take_delta(delta)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self.finish_reason = reason
+            self.size += 1
+
+    def _take_delta(self, delta: dict[str, Any]) -> None:
+        for key in _REASONING:
+            if (text := delta.get(key)) and isinstance(text, str):
+                self._add(ReasoningDelta, text)
+                break
+        for kind, text in _texts(delta.get("content")):
+            self._add(kind, text)
+        entries = delta.get("tool_calls")
+        for entry in entries if isinstance(entries, list) else ():
+            self.size += self._calls.feed(entry)
+
+    def _add(self, kind: type[TextDelta] | type[ReasoningDelta], text: str) -> None:
+        (self._text if kind is TextDelta else self._reasoning).append(text)
+        self._fresh.append((kind, text))
+        self.size += len(text)
+
+    def _take_usage(self, given: Any) -> None:
+        if isinstance(given, dict):
+            self._usage = _merge_usage(self._usage, given)
+
+
+def _texts(content: Any) -> Iterator[tuple[type[TextDelta] | type[ReasoningDelta], str]]:
+    """The texts of `content`: a string, null, or a list of parts as Mistral's reasoning models send it."""
+    if isinstance(content, str):
+        if content:
+            yield TextDelta, content
+        return
+    for part in content if isinstance(content, list) else ():
+        if not isinstance(part, dict):
+            continue
+        if (text := part.get("text")) and isinstance(text, str):
+            yield TextDelta, text
+        for _, thought in _texts(part.get("thinking")):
+            yield ReasoningDelta, thought
+
+
+def _merge_usage(known: Usage | None, given: dict[str, Any]) -> Usage | None:
+    """The newest number of each kind; None while there is none."""
+    details = given.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else None
+    found = {
+        "prompt_tokens": _count(given.get("prompt_tokens")),
+        "completion_tokens": _count(given.get("completion_tokens")),
+        "cached_tokens": _count(cached if cached is not None else given.get("prompt_cache_hit_tokens")),
+        "cost_usd": _dollars(given.get("cost")),
+    }
+    numbers = {name: number for name, number in found.items() if number is not None}
+    if known is None and not any(numbers.values()):
+        return None
+    return msgspec.structs.replace(known or Usage(), **numbers)
+
+
+def _count(value: Any) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 53:
+        return None
+    return int(value)
+
+
+def _dollars(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        return None
+    return float(value)
