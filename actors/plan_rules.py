@@ -1,0 +1,350 @@
+"""What a legal plan is (pure).
+
+Rules
+-----
+Ids are unique, well-formed and kept from one plan to the next. Dependencies exist, point at other items and
+do not cycle. At most one item is in progress, and only when what it depends on is done. What is not done
+says what happens next; what is done says what shows it. Texts are short, the plan has at most 20 items.
+
+A refusal names everything that is wrong at once. Whether a plan is legal depends on the earlier plan in one
+way only: an item whose title is known must keep its id. The empty plan is always legal.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain, islice
+from typing import Final
+
+import msgspec
+
+from ipc.messages import Plan, PlanItem, PlanProblem
+
+MAX_ITEMS: Final = 20
+MAX_REASON: Final = 240
+MAX_ID: Final = 48
+MAX_TITLE: Final = 120
+MAX_DETAILS: Final = 600
+MAX_NEXT_ACTION: Final = 240
+MAX_EVIDENCE: Final = 10
+"""Entries of one item."""
+MAX_EVIDENCE_TEXT: Final = 240
+"""Characters of one entry; a command or a `file:line`, never an output."""
+MAX_PROBLEMS: Final = 40
+"""Problems told in one refusal; a runaway call must not fill the conversation."""
+
+_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
+_LINE_END: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+_SHOWN: Final = 60
+
+Items = Sequence[PlanItem]
+ItemRule = Callable[[str, PlanItem], Iterator[PlanProblem]]
+PlanRule = Callable[[Items], Iterator[PlanProblem]]
+
+
+def normalize_plan(plan: Plan) -> Plan:
+    """The same plan with reason and items normalized."""
+    return msgspec.structs.replace(plan, reason=one_line(plan.reason), items=normalize(plan.items))
+
+
+def normalize(items: Iterable[PlanItem]) -> tuple[PlanItem, ...]:
+    """Trim all texts, join the lines of one-line fields, drop empty and repeated entries; idempotent."""
+    return tuple(
+        PlanItem(
+            id=one_line(item.id),
+            title=one_line(item.title),
+            status=item.status,
+            details=item.details.replace("\r\n", "\n").strip(),
+            dependencies=_entries(item.dependencies),
+            next_action=one_line(item.next_action),
+            evidence=_entries(item.evidence),
+        )
+        for item in items
+    )
+
+
+def one_line(text: str) -> str:
+    """Trim a text and join its lines by single spaces."""
+    return _LINE_END.sub(" ", text.strip())
+
+
+def check(reason: str, items: Items, previous: Items) -> tuple[PlanProblem, ...]:
+    """Everything that is wrong with a normalized plan; empty when it is legal."""
+    return _bounded(chain(reason_problems(reason), _item_problems(items), changed_id(items, previous)))
+
+
+def check_stored(plan: Plan) -> tuple[PlanProblem, ...]:
+    """Everything that is wrong with a normalized plan that was read from a file."""
+    return _bounded(chain(_length("plan", "reason", plan.reason, MAX_REASON), _item_problems(plan.items)))
+
+
+def dropped(items: Items, previous: Items) -> tuple[str, ...]:
+    """Ids of the earlier plan that the new one no longer has, in order."""
+    kept = {item.id for item in items}
+    return tuple(item.id for item in previous if item.id not in kept)
+
+
+def label(position: int, item_id: str | None) -> str:
+    """An item as a person would point at it; `position` counts from 0."""
+    return f"item {position + 1}" + (f" (id {shown(item_id)})" if item_id else "")
+
+
+def shown(value: object) -> str:
+    """A received value as JSON, shortened."""
+    text = json.dumps(value, ensure_ascii=False, default=str).encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"
+
+
+# --- rules of the whole plan ---------------------------------------------------------------------------
+
+
+def reason_problems(reason: str) -> Iterator[PlanProblem]:
+    if not reason:
+        yield PlanProblem(
+            item="plan",
+            rule="empty_reason",
+            message="reason is empty",
+            fix="Say in one line why the plan changes.",
+        )
+    yield from _length("plan", "reason", reason, MAX_REASON)
+
+
+def too_many_items(items: Items) -> Iterator[PlanProblem]:
+    if len(items) > MAX_ITEMS:
+        yield PlanProblem(
+            item="plan",
+            rule="too_many_items",
+            message=f"the plan has {len(items)} items; at most {MAX_ITEMS} are allowed",
+            fix="Merge small steps, or leave out what is long done.",
+        )
+
+
+def duplicate_id(items: Items) -> Iterator[PlanProblem]:
+    first: dict[str, int] = {}
+    for position, item in enumerate(items):
+        if item.id and first.setdefault(item.id, position) != position:
+            yield PlanProblem(
+                item=label(position, item.id),
+                rule="duplicate_id",
+                message=f"id {shown(item.id)} is already used by item {first[item.id] + 1}",
+                fix="Give every item an id of its own.",
+            )
+
+
+def unknown_dependency(items: Items) -> Iterator[PlanProblem]:
+    ids = dict.fromkeys(item.id for item in items)
+    for position, item in enumerate(items):
+        for missing in item.dependencies:
+            if missing not in ids:
+                yield PlanProblem(
+                    item=label(position, item.id),
+                    rule="unknown_dependency",
+                    message=f"dependencies: no item has the id {shown(missing)}; the ids are {_listed(ids)}",
+                    fix="Name an id of this plan, or remove the dependency.",
+                )
+
+
+def self_dependency(items: Items) -> Iterator[PlanProblem]:
+    for position, item in enumerate(items):
+        if item.id and item.id in item.dependencies:
+            yield PlanProblem(
+                item=label(position, item.id),
+                rule="self_dependency",
+                message="dependencies: the item depends on itself",
+                fix=f"Remove {shown(item.id)} from its own dependencies.",
+            )
+
+
+def cyclic_dependency(items: Items) -> Iterator[PlanProblem]:
+    """One problem a circle; following all their fixes leaves none."""
+    position_of: dict[str, int] = {}
+    graph: dict[str, list[str]] = {}
+    for position, item in enumerate(items):
+        position_of.setdefault(item.id, position)
+        graph.setdefault(item.id, [other for other in item.dependencies if other != item.id])
+    while circle := _circle(graph):
+        needed, needing = circle[0], circle[1]
+        graph[needing].remove(needed)
+        yield PlanProblem(
+            item=label(position_of[needing], needing),
+            rule="cyclic_dependency",
+            message=f"dependencies: these need each other in a circle: {_listed(circle[1:])}",
+            fix=f"Break it; for one, remove {shown(needed)} from the dependencies of {shown(needing)}.",
+        )
+
+
+def second_in_progress(items: Items) -> Iterator[PlanProblem]:
+    running = [
+        label(position, item.id) for position, item in enumerate(items) if item.status == "in_progress"
+    ]
+    for where in running[1:]:
+        yield PlanProblem(
+            item=where,
+            rule="second_in_progress",
+            message=f'status "in_progress", but {running[0]} is in progress, too; at most one may be',
+            fix='Make all but one of them "pending", "blocked" or "done".',
+        )
+
+
+def unmet_dependency(items: Items) -> Iterator[PlanProblem]:
+    open_ids = {item.id for item in items if item.status != "done"}
+    for position, item in enumerate(items):
+        unmet = [other for other in item.dependencies if other in open_ids and other != item.id]
+        if item.status == "in_progress" and unmet:
+            yield PlanProblem(
+                item=label(position, item.id),
+                rule="unmet_dependency",
+                message=f'status "in_progress", but it depends on {_listed(unmet)}, which is not done',
+                fix='Finish that first, make this item "pending", or remove the dependency.',
+            )
+
+
+def changed_id(items: Items, previous: Items) -> Iterator[PlanProblem]:
+    """Judge only what is certain: the title's old id is gone, the new id was not there before."""
+    ids, old_ids = {item.id for item in items}, {item.id for item in previous}
+    ids_of: dict[str, list[str]] = {}
+    for item in previous:
+        ids_of.setdefault(item.title, []).append(item.id)
+    for position, item in enumerate(items):
+        known = ids_of.get(item.title, [])
+        if item.id and item.id not in old_ids and len(known) == 1 and known[0] not in ids:
+            yield PlanProblem(
+                item=label(position, item.id),
+                rule="changed_id",
+                message=f"id: received {shown(item.id)}; {shown(item.title)} has the id {shown(known[0])}",
+                fix=f"Keep the id {shown(known[0])}, or give a new step a title of its own.",
+            )
+
+
+# --- rules of one item ---------------------------------------------------------------------------------
+
+
+def malformed_id(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+    if not _ID.fullmatch(item.id):
+        yield PlanProblem(
+            item=where,
+            rule="malformed_id",
+            message=f"id: received {shown(item.id)}; allowed are ASCII letters, digits, `-`, `_` and `.`, "
+            "beginning with a letter or digit",
+            fix='Use a short readable id such as "inspect" or "run-tests".',
+        )
+
+
+def empty_title(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+    if not item.title:
+        yield PlanProblem(
+            item=where,
+            rule="empty_title",
+            message="title is empty",
+            fix="Say in one line what the step achieves.",
+        )
+
+
+def missing_next_action(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+    if item.status != "done" and not item.next_action:
+        yield PlanProblem(
+            item=where,
+            rule="missing_next_action",
+            message=f'next_action is empty, status is "{item.status}"; only a done item may have none',
+            fix="Say what happens next, or what the item waits for.",
+        )
+
+
+def missing_evidence(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+    if item.status == "done" and not item.evidence:
+        yield PlanProblem(
+            item=where,
+            rule="missing_evidence",
+            message='status "done", but evidence is empty',
+            fix='Add what shows it, such as "npm test" or "test/ui.test.js:42"; without any it is not done.',
+        )
+
+
+def too_long(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+    yield from _length(where, "id", item.id, MAX_ID)
+    yield from _length(where, "title", item.title, MAX_TITLE)
+    yield from _length(where, "details", item.details, MAX_DETAILS)
+    yield from _length(where, "next_action", item.next_action, MAX_NEXT_ACTION)
+    for number, entry in enumerate(item.evidence, 1):
+        yield from _length(where, f"evidence {number}", entry, MAX_EVIDENCE_TEXT)
+
+
+def too_much_evidence(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+    if len(item.evidence) > MAX_EVIDENCE:
+        yield PlanProblem(
+            item=where,
+            rule="too_much_evidence",
+            message=f"evidence has {len(item.evidence)} entries; at most {MAX_EVIDENCE} are allowed",
+            fix="Keep the entries that show the most.",
+        )
+
+
+PLAN_RULES: Final[tuple[PlanRule, ...]] = (
+    too_many_items,
+    duplicate_id,
+    unknown_dependency,
+    self_dependency,
+    cyclic_dependency,
+    second_in_progress,
+    unmet_dependency,
+)
+ITEM_RULES: Final[tuple[ItemRule, ...]] = (
+    malformed_id,
+    empty_title,
+    missing_next_action,
+    missing_evidence,
+    too_long,
+    too_much_evidence,
+)
+
+
+def _item_problems(items: Items) -> Iterator[PlanProblem]:
+    for plan_rule in PLAN_RULES:
+        yield from plan_rule(items)
+    for position, item in enumerate(items):
+        for item_rule in ITEM_RULES:
+            yield from item_rule(label(position, item.id), item)
+
+
+def _bounded(problems: Iterator[PlanProblem]) -> tuple[PlanProblem, ...]:
+    first = tuple(islice(problems, MAX_PROBLEMS))
+    if next(problems, None) is None:
+        return first
+    return (
+        *first,
+        PlanProblem(
+            item="plan",
+            rule="more_problems",
+            message=f"there are more than {MAX_PROBLEMS} problems",
+            fix="Send a shorter plan.",
+        ),
+    )
+
+
+def _length(where: str, field: str, text: str, limit: int) -> Iterator[PlanProblem]:
+    if len(text) > limit:
+        yield PlanProblem(
+            item=where,
+            rule="too_long",
+            message=f"{field} has {len(text)} characters; at most {limit} are allowed",
+            fix=f"Shorten {field}.",
+        )
+
+
+def _circle(graph: dict[str, list[str]]) -> list[str]:
+    """Ids `[a, b, ..., a]` where each needs the one before it; empty when there is no circle."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def _entries(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line for line in map(one_line, texts) if line))
+
+
+def _listed(ids: Iterable[str]) -> str:
+    first = list(islice(ids, MAX_ITEMS + 1))
+    return ", ".join(map(shown, first[:MAX_ITEMS])) + (", …" if len(first) > MAX_ITEMS else "")
