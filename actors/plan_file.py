@@ -37,6 +37,8 @@ class Loaded(msgspec.Struct, frozen=True):
 
     plan: Plan
     """Normalized; the empty plan when there is no usable file."""
+    found: bool = False
+    """Whether the plan is the file's."""
     warning: str = ""
     """What was wrong with the file and where it is now, for a person."""
 
@@ -72,11 +74,11 @@ class PlanFile:
         except FileNotFoundError:
             return Loaded(Plan())
         except _UnusableError as reason:
-            return Loaded(Plan(), self._set_aside(str(reason)))
+            return Loaded(Plan(), warning=self._set_aside(str(reason)))
         except OSError as error:
-            return Loaded(Plan(), self._set_aside(f"can not be read ({error.strerror})"))
+            return Loaded(Plan(), warning=self._set_aside(f"can not be read ({error.strerror})"))
         self._known = content
-        return Loaded(plan)
+        return Loaded(plan, found=True)
 
     def is_unchanged(self) -> bool:
         """Whether the file is as it was last read or written here. Raises `OSError` when nobody can tell.
