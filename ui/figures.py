@@ -1,0 +1,36 @@
+"""Numbers as people read them: durations, token counts, money; every form has a bounded width."""
+
+
+def duration(milliseconds: int) -> str:
+    """Return `840 ms`, `4.2 s`, `2m03s` or `1h02m`; at most 6 characters up to 99 hours."""
+    if milliseconds < 1_000:
+        return f"{max(0, milliseconds)} ms"
+    seconds = milliseconds / 1_000
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}m{rest:02}s" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02}m"
+
+
+def clock(seconds: float) -> str:
+    """Return elapsed time as `0:07`, `12:45` or `1:02:03`."""
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def count(number: int) -> str:
+    """Return `999`, `12.3k`, `128k` or `1.2M`."""
+    if number < 1_000:
+        return str(number)
+    for size, unit in ((1_000, "k"), (1_000_000, "M")):
+        value = number / size
+        if value < 99.95:
+            return f"{value:.1f}".removesuffix(".0") + unit
+        if value < 999.5:
+            return f"{value:.0f}{unit}"
+    return f"{number / 1_000_000:.0f}M"
+
+
+def money(dollars: float) -> str:
+    """Return US dollars, small amounts with the digits that matter: `$0.0042`, `$0.12`, `$3.40`."""
+    return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"

@@ -1,0 +1,91 @@
+"""Who a key is for: the overlay that is open, the ask that waits, or the composer and the rest."""
+
+from ipc.messages import SettleAsk
+from ui import keys
+from ui.desk import Order
+from ui.screen import Screen
+from ui.widgets.row import Size
+
+
+class Keyboard:
+    """Gives each key to one taker and returns what is to be done."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._view = screen.view
+
+    def press(self, size: Size, key: str) -> list[Order]:
+        """Take one key. `size`: columns and rows of the screen."""
+        screen, desk = self._screen, self._view.desk
+        form = screen.form if desk.overlay is None else None
+        answering = form is not None and form.armed
+        if screen.composer.editor.pasting or (key == keys.PASTE_BEGIN and not answering):
+            screen.composer.keypress(size, key)
+            return []
+        desk.message = None
+        action = keys.action_of(key)
+        if action == "interrupt":
+            return desk.interrupt(self._view.state, self._view.clock())
+        if action == "suspend" or action == "redraw":
+            return [action]
+        if desk.overlay is not None:
+            self._in_overlay(action)
+            return []
+        if form is not None and answering:
+            answer = form.answer_key(size[0], key)
+            if isinstance(answer, SettleAsk):
+                return desk.settle(answer)
+            return [] if answer is None else self._beside(size, key, action)
+        if form is not None:
+            form.grace.typed(self._view.clock())
+        return self._beside(size, key, action)
+
+    def _in_overlay(self, action: keys.Action | None) -> None:
+        desk, overlay = self._view.desk, self._screen.overlay
+        if action in ("cancel", "plan", "help"):
+            desk.overlay = None
+        elif overlay is not None and action in keys.SCROLLING:
+            overlay.scroll(keys.SCROLLING[action])
+
+    def _beside(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
+        """Take a key that is neither for an overlay nor an answer."""
+        screen, desk, composer = self._screen, self._view.desk, self._screen.composer
+        match action:
+            case "send":
+                return self._submit()
+            case "cancel":
+                return desk.cancel(self._view.state)
+            case "newline":
+                composer.editor.newline()
+            case "take_back":
+                composer.give_back(desk.take_back())
+            case "plan" | "help":
+                desk.overlay = action
+            case "page_up" | "page_down":
+                screen.transcript.scroll(keys.SCROLLING[action])
+            case "line_up" | "line_down":
+                if composer.keypress(size, key) is not None:
+                    screen.transcript.scroll(keys.SCROLLING[action])
+            case "oldest":
+                screen.transcript.to_oldest()
+            case "newest":
+                screen.transcript.to_newest()
+            case "panel_up" | "panel_down":
+                screen.panel.scroll(keys.SCROLLING[action])
+            case _:
+                self._type(size, key)
+        return []
+
+    def _type(self, size: Size, key: str) -> None:
+        composer = self._screen.composer
+        if key == keys.HELP_IN_EMPTY_LINE and not composer.editor.get_edit_text():
+            self._view.desk.overlay = "help"
+        else:
+            composer.keypress(size, key)
+
+    def _submit(self) -> list[Order]:
+        editor, desk = self._screen.composer.editor, self._view.desk
+        if not desk.knows(editor.get_edit_text()):
+            return []
+        self._screen.transcript.to_newest()
+        return desk.submit(self._view.state, editor.take())

@@ -1,0 +1,106 @@
+"""Every key and every local command the screen knows; the only place that names one. The help is made of it.
+
+Names of keys are urwid's: `meta` is Alt. Keys that edit a line are urwid's own and stay as they are.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Action = Literal[
+    "send",
+    "newline",
+    "take_back",
+    "cancel",
+    "interrupt",
+    "plan",
+    "help",
+    "page_up",
+    "page_down",
+    "line_up",
+    "line_down",
+    "oldest",
+    "newest",
+    "panel_up",
+    "panel_down",
+    "suspend",
+    "redraw",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """One action and the keys that mean it."""
+
+    action: Action
+    keys: tuple[str, ...]
+    shown: str
+    """The keys as a person names them."""
+    help: str
+
+
+BINDINGS: Final = (
+    Binding("send", ("enter",), "Enter", "send; while Fido works, queue"),
+    Binding("newline", ("meta enter", "ctrl j", "shift enter"), "Alt-Enter, Ctrl-J", "new line"),
+    Binding("take_back", ("meta up",), "Alt-Up", "take the last queued message back"),
+    Binding("cancel", ("esc",), "Esc", "close what is open, else stop the turn"),
+    Binding("interrupt", ("ctrl c",), "Ctrl-C", "the same; twice when idle: leave"),
+    Binding("plan", ("f2", "ctrl t"), "F2, Ctrl-T", "the whole plan"),
+    Binding("help", ("f1",), "F1, or ? in an empty line", "this help"),
+    Binding("page_up", ("page up",), "PgUp", "older"),
+    Binding("page_down", ("page down",), "PgDn", "newer"),
+    Binding("line_up", ("up",), "Up", "one line, when the cursor cannot move"),
+    Binding("line_down", ("down",), "Down", "one line, when the cursor cannot move"),
+    Binding("oldest", ("meta <", "ctrl home"), "Ctrl-Home", "the beginning"),
+    Binding("newest", ("meta >", "ctrl end"), "Ctrl-End", "the end, and follow it"),
+    Binding("panel_up", ("shift up", "meta page up"), "Shift-Up, Alt-PgUp", "plan panel up"),
+    Binding("panel_down", ("shift down", "meta page down"), "Shift-Down, Alt-PgDn", "plan panel down"),
+    Binding("suspend", ("ctrl z",), "Ctrl-Z", "suspend; `fg` comes back"),
+    Binding("redraw", ("ctrl l",), "Ctrl-L", "draw the screen again"),
+)
+HELP_IN_EMPTY_LINE: Final = "?"
+PASTE_BEGIN: Final = "begin paste"
+PASTE_END: Final = "end paste"
+
+SCROLLING: Final[dict[Action, str]] = {
+    "page_up": "page up",
+    "page_down": "page down",
+    "line_up": "up",
+    "line_down": "down",
+    "panel_up": "page up",
+    "panel_down": "page down",
+}
+"""Actions that scroll, and the key that a scrolled widget knows for it."""
+
+_ACTIONS: Final[dict[str, Action]] = {key: binding.action for binding in BINDINGS for key in binding.keys}
+
+LocalCommand = Literal["/plan", "/plan clear", "/help", "/quit"]
+LOCAL_COMMANDS: Final[dict[LocalCommand, str]] = {
+    "/plan": "show the whole plan",
+    "/plan clear": "start over with an empty plan",
+    "/help": "keys and commands",
+    "/quit": "leave Fido",
+}
+
+
+def action_of(key: str) -> Action | None:
+    """Return what a key means, or None when it is text or an editing key."""
+    return _ACTIONS.get(key)
+
+
+def shown(action: Action) -> str:
+    """Return the first key of an action as a person names it."""
+    return next(binding.shown for binding in BINDINGS if binding.action == action).split(",")[0]
+
+
+def is_text(key: str) -> bool:
+    """Tell whether a key is a character that can be typed."""
+    return len(key) == 1
+
+
+def local_command(line: str) -> LocalCommand | str | None:
+    """Return the local command a line means, the unknown word when it only looks like one, else None."""
+    words = line.split()
+    if not words or not words[0].startswith("/") or "/" in words[0][1:] or "\n" in line.strip():
+        return None
+    line = " ".join(words)
+    return next((name for name in LOCAL_COMMANDS if name == line), words[0])

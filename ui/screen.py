@@ -1,0 +1,168 @@
+"""The whole screen for any size: which part stands where, and who gets a key."""
+
+from collections.abc import Callable
+from typing import Final
+
+import urwid
+from urwid.widget.widget import AbstractFlowWidget
+
+from ui.view import View
+from ui.widgets import activity_bar, header, plan_panel, status_line
+from ui.widgets.approval import AskForm
+from ui.widgets.composer import Composer
+from ui.widgets.overlay import HelpText, overlaid
+from ui.widgets.plan_panel import PlanPanel
+from ui.widgets.row import Content, Part, Row, Size
+from ui.widgets.transcript import LEVEL_ROLE, TranscriptView
+
+MIN_COLUMNS: Final = 40
+MIN_ROWS: Final = 10
+NARROW: Final = 80
+"""Below this width the plan is a strip and an overlay, from it on a panel."""
+_QUEUE_SHOWN: Final = 3
+_COMPOSER_ROWS: Final = 8
+_ROOM_FOR_BOTH: Final = 10
+"""Rows from which on an ask and the draft both find room."""
+_TRANSCRIPT_ROWS: Final = 2
+"""Rows the transcript keeps whatever else wants room."""
+
+Placed = tuple[AbstractFlowWidget, bool]
+"""A widget and whether it has the cursor."""
+
+
+class Screen(urwid.Widget):
+    """Header, activity bar, transcript and plan, composer, status line."""
+
+    _sizing = frozenset([urwid.BOX])
+    _selectable = True
+    no_cache = ["render"]  # noqa: RUF012 - the form urwid reads
+
+    def __init__(self, view: View, on_key: Callable[[Size, str], str | None]) -> None:
+        super().__init__()
+        self.view = view
+        self.transcript = TranscriptView(view)
+        self.panel = PlanPanel(view)
+        self.help = HelpText(view.glyphs)
+        self.composer = Composer(view.glyphs)
+        self.form: AskForm | None = None
+        self._on_key = on_key
+        self._header = self._row(lambda columns: header.header(view, columns))
+        self._activity = Row(
+            lambda columns: activity_bar.activity_bar(view, columns),
+            view.glyphs.ellipsis,
+            lambda: activity_bar.role(view),
+        )
+        self._strip = self._row(lambda columns: plan_panel.plan_strip(view, columns))
+        self._status = self._row(lambda columns: status_line.status_line(view, columns))
+
+    def changed(self) -> None:
+        """Draw what the state now says."""
+        self.transcript.changed()
+        self.panel.changed()
+        ask = self.view.state.ask
+        if ask is None or ask.ask_id in self.view.desk.settled:
+            self.form = None
+        elif self.form is None or self.form.ask.ask_id != ask.ask_id:
+            self.form = AskForm(self.view, ask)
+
+    def keypress(self, size: Size, key: str) -> str | None:
+        return self._on_key(size, key)
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        columns, rows = size
+        if columns < MIN_COLUMNS or rows < MIN_ROWS:
+            return _too_small(columns, rows)
+        above = self._above(columns)
+        below = self._below(columns, rows - len(above) - _TRANSCRIPT_ROWS)
+        parts = [(row.render((columns,)), None, False) for row in above]
+        tail = [(widget.render((columns,), has_focus), None, has_focus) for widget, has_focus in below]
+        middle = rows - len(above) - sum(canvas.rows() for canvas, _, _ in tail)
+        parts.append((self._body(columns, middle), None, False))
+        screen = urwid.CanvasCombine([*parts, *tail])
+        overlay = self.overlay
+        return screen if overlay is None else overlaid(screen, overlay, self.view.glyphs)
+
+    @property
+    def overlay(self) -> PlanPanel | HelpText | None:
+        """What lies over everything, if anything does."""
+        match self.view.desk.overlay:
+            case "plan":
+                return self.panel
+            case "help":
+                return self.help
+            case None:
+                return None
+
+    def _above(self, columns: int) -> list[Row]:
+        rows = [self._header]
+        if activity_bar.is_shown(self.view):
+            rows.append(self._activity)
+        plan = self.view.state.plan
+        if columns < NARROW and plan is not None and plan.items:
+            rows.append(self._strip)
+        return rows
+
+    def _below(self, columns: int, room: int) -> list[Placed]:
+        """Return what stands below the transcript, in at most `room` rows."""
+        form = self.form
+        answering = form is not None and form.armed
+        status: Placed = (self._status, False)
+        room -= 2  # The status line and the rule above the composer.
+        self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))
+        if form is not None and room < _ROOM_FOR_BOTH:
+            form.limit = room + 1
+            return [(form, answering), status]
+        notes: list[Placed] = [(note, False) for note in self._notes()]
+        rule = urwid.AttrMap(urwid.Divider(self.view.glyphs.rule), "dim")
+        writing: list[Placed] = [*notes, (rule, False), (self.composer, not answering), status]
+        if form is None:
+            return writing
+        form.limit = room - self.composer.rows((columns,)) - sum(note.rows((columns,)) for note, _ in notes)
+        return [(form, answering), *writing]
+
+    def _notes(self) -> list[AbstractFlowWidget]:
+        """Return what waits to be sent, and the line for the person."""
+        desk, glyphs = self.view.desk, self.view.glyphs
+        queued = [" ".join(text.split()) for text in desk.queue]
+        if len(queued) > _QUEUE_SHOWN:
+            queued[_QUEUE_SHOWN - 1 :] = [f"and {len(queued) - _QUEUE_SHOWN + 1} more"]
+        notes: list[AbstractFlowWidget] = [
+            self._row(_constant([("dim", " queued  "), (None, text)])) for text in queued
+        ]
+        if desk.message is not None:
+            level = desk.message.level
+            notes.append(urwid.Text((LEVEL_ROLE[level], f" {glyphs.level[level]} {desk.message.text}")))
+        return notes
+
+    def _body(self, columns: int, rows: int) -> urwid.Canvas:
+        if columns < NARROW:
+            return self.transcript.render((columns, rows))
+        beside = _panel_columns(columns)
+        left = columns - beside - 2
+        bar = urwid.AttrMap(urwid.SolidFill(self.view.glyphs.bar), "dim")
+        return urwid.CanvasJoin(
+            [
+                (self.transcript.render((left, rows)), None, False, left),
+                (bar.render((1, rows)), None, False, 2),
+                (self.panel.render((beside, rows)), None, False, beside),
+            ]
+        )
+
+    def _row(self, content: Callable[[int], Content]) -> Row:
+        return Row(content, self.view.glyphs.ellipsis)
+
+
+def _constant(left: list[Part]) -> Callable[[int], Content]:
+    return lambda _: (left, [])
+
+
+def _panel_columns(columns: int) -> int:
+    """Return the width of the plan panel: a third, within what reads well."""
+    return max(28, min(52, columns // 3))
+
+
+def _too_small(columns: int, rows: int) -> urwid.Canvas:
+    lines = header.too_small(columns, rows)
+    text = urwid.CompositeCanvas(urwid.Text("\n".join(lines), wrap=urwid.CLIP).render((columns,)))
+    text.pad_trim_top_bottom(0, rows - text.rows())
+    return text

@@ -1,0 +1,199 @@
+"""What the screen shows, and how each fact changes it: one fold, for a snapshot and for what happens live.
+
+No urwid, no clock, no input or output here. `apply` changes the state it is given and nothing else. Every
+text of a fact is cleaned on its way in, so whatever draws the state needs no care.
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar, assert_never
+
+import msgspec
+
+from ipc.messages import (
+    ActorName,
+    AnyFact,
+    AskRaised,
+    AskSettled,
+    Beat,
+    MessageDelta,
+    ModelStreamed,
+    NoticeRaised,
+    Plan,
+    PlanChanged,
+    PlanItem,
+    ProcessExited,
+    ProcessStarted,
+    SessionOpened,
+    SubagentActivityChanged,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+    UsageReported,
+)
+from ipc.terminal_text import clean_line
+from ui.blocks import Transcript, steady
+
+Source = Literal["parent", "plan_store", "supervisor"]
+
+DETAIL_LINES = 3
+"""Lines of a failed tool's output that the transcript shows."""
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+@dataclass(slots=True)
+class Activity:
+    """The subagent's last known activity."""
+
+    fact: SubagentActivityChanged
+    seen_at: float | None
+    """Monotonic seconds when it was heard; None when it came with a snapshot."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What the parent tells."""
+
+    session: SessionOpened | None = None
+    turn: int = 0
+    running: bool = False
+    running_since: float | None = None
+    """Monotonic seconds; None when the turn was not seen starting."""
+    answered: bool = False
+    """Whether the running turn has said something after its last tool call."""
+    transcript: Transcript = field(default_factory=Transcript)
+    usage: UsageReported | None = None
+    asks: dict[str, AskRaised] = field(default_factory=dict)
+    """Open approvals and questions, oldest first."""
+    activity: Activity | None = None
+
+
+@dataclass(slots=True)
+class ViewState:
+    """All that is drawn, in the slices of its three publishers."""
+
+    conversation: Conversation = field(default_factory=Conversation)
+    plan: Plan | None = None
+    """None until the plan store has told."""
+    processes: dict[ActorName, ProcessStarted | ProcessExited] = field(default_factory=dict)
+    """The last news of each process."""
+
+    @property
+    def ask(self) -> AskRaised | None:
+        """The approval or question that is the person's turn."""
+        return next(iter(self.conversation.asks.values()), None)
+
+    @property
+    def parent_lost(self) -> ProcessExited | None:
+        """The end of the parent, while it has no successor."""
+        news = self.processes.get("parent")
+        return news if isinstance(news, ProcessExited) else None
+
+
+def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...]) -> None:
+    """Forget what `source` has told and apply its snapshot instead."""
+    match source:
+        case "parent":
+            state.conversation = Conversation()
+        case "plan_store":
+            state.plan = None
+        case "supervisor":
+            state.processes = {}
+        case _:
+            assert_never(source)
+    for fact in facts:
+        apply(state, fact, None)
+
+
+def apply(state: ViewState, fact: AnyFact, now: float | None) -> None:
+    """Fold one fact into the state. `now`: monotonic seconds, None for the past of a snapshot."""
+    talk = state.conversation
+    match fact:
+        case MessageDelta(kind=kind, text=text):
+            talk.answered |= kind == "text"
+            talk.transcript.stream("answer" if kind == "text" else "reasoning", text)
+        case SessionOpened():
+            talk.session = _cleaned(fact)
+        case TurnStarted():
+            _start_turn(talk, fact, now)
+        case ToolStarted(call_id=call_id, name=name, summary=summary):
+            talk.answered = False
+            talk.transcript.start_tool(call_id, clean_line(name, 40), _line(summary), now)
+        case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
+            detail = "" if status == "ok" else _first_lines(fact.display)
+            talk.transcript.finish_tool(call_id, clean_line(name, 40), status, duration_ms, detail)
+        case AskRaised():
+            talk.asks[fact.ask_id] = _cleaned(fact)
+        case AskSettled():
+            talk.asks.pop(fact.ask_id, None)
+        case UsageReported():
+            talk.usage = fact
+        case SubagentActivityChanged():
+            talk.activity = Activity(_cleaned(fact), now)
+        case NoticeRaised(level=level, message=message):
+            talk.transcript.note(level, steady(message))
+        case TurnFinished():
+            _finish_turn(talk, fact)
+        case PlanChanged(plan=plan):
+            state.plan = _cleaned_plan(plan)
+        case ProcessStarted() | ProcessExited():
+            state.processes[fact.actor] = fact
+        case Beat() | ModelStreamed():
+            pass
+        case _:
+            assert_never(fact)
+
+
+def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> None:
+    talk.transcript.abandon_tools()
+    talk.turn, talk.running, talk.running_since = fact.turn, True, now
+    talk.answered = False
+    talk.activity = None
+    talk.transcript.say("prompt", fact.prompt.strip("\n"))
+
+
+def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
+    transcript = talk.transcript
+    transcript.close()
+    transcript.abandon_tools()
+    if fact.final_text and not talk.answered:
+        transcript.say("answer", fact.final_text)
+    problem = fact.problem
+    if fact.status == "cancelled":
+        transcript.note("info", "Cancelled.")
+    elif problem is not None:
+        level: Literal["warning", "error"] = "warning" if fact.status == "limit" else "error"
+        transcript.note(level, steady(problem.message), steady(problem.next_step))
+    elif fact.status != "completed":
+        transcript.note("error", "The turn failed.")
+    talk.running, talk.running_since = False, None
+    talk.asks.clear()
+    if talk.activity is not None and talk.activity.fact.active:
+        talk.activity = None
+
+
+def _line(text: str) -> str:
+    return steady(clean_line(text, 400))
+
+
+def _first_lines(text: str) -> str:
+    lines = [line for line in text[:4_000].splitlines() if line.strip()]
+    return "\n".join(_line(line) for line in lines[:DETAIL_LINES])
+
+
+def _cleaned(fact: S) -> S:
+    """Return the fact with all its texts cleaned."""
+    changes: dict[str, str | tuple[str, ...]] = {}
+    for name in fact.__struct_fields__:
+        value = getattr(fact, name)
+        if isinstance(value, str):
+            changes[name] = steady(value)
+        elif isinstance(value, tuple):
+            changes[name] = tuple(map(steady, value))
+    return msgspec.structs.replace(fact, **changes)
+
+
+def _cleaned_plan(plan: Plan) -> Plan:
+    items: tuple[PlanItem, ...] = tuple(map(_cleaned, plan.items))
+    return msgspec.structs.replace(plan, items=items, reason=steady(plan.reason))

@@ -1,0 +1,41 @@
+"""The terminal as urwid drives it, with the keys that Fido wants for itself."""
+
+import os
+import signal
+import termios
+
+import urwid
+
+_ENTER, _LINE_FEED, _ESCAPE = 13, 10, 27
+
+
+class Terminal(urwid.display.raw.Screen):
+    """A raw screen in which Ctrl-J is not Enter, and Ctrl-C, Ctrl-Z, Ctrl-S, Ctrl-Q are keys."""
+
+    def __init__(self) -> None:
+        super().__init__(bracketed_paste_mode=True, focus_reporting=False)
+
+    def get_available_raw_input(self) -> list[int]:
+        """Return what was typed; a line feed (Ctrl-J) as Alt-Enter, which means the same."""
+        codes = super().get_available_raw_input()
+        if _LINE_FEED not in codes:
+            return codes
+        typed: list[int] = []
+        for code in codes:
+            typed += (_ESCAPE, _ENTER) if code == _LINE_FEED else (code,)
+        return typed
+
+    def _start(self, *args: bool, **kwargs: bool) -> None:
+        super()._start(*args, **kwargs)
+        fd = self._input_fileno()
+        if fd is None or not os.isatty(fd):
+            return
+        modes = termios.tcgetattr(fd)
+        modes[0] &= ~(termios.ICRNL | termios.IXON)
+        modes[3] &= ~termios.ISIG
+        termios.tcsetattr(fd, termios.TCSADRAIN, modes)
+
+
+def suspend_group() -> None:
+    """Stop this process and all that share its terminal; returns when the shell continues them."""
+    os.kill(0, signal.SIGTSTP)

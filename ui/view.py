@@ -1,0 +1,32 @@
+"""Everything a widget may look at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ui.desk import Desk
+from ui.state import ViewState
+from ui.theme import Glyphs
+
+
+@dataclass(slots=True)
+class View:
+    """The state, the person's side of it, and how things look here."""
+
+    state: ViewState
+    desk: Desk
+    glyphs: Glyphs
+    clock: Callable[[], float]
+    """Monotonic seconds."""
+    home: str
+    """The person's home directory, to shorten paths."""
+
+    @property
+    def phase(self) -> int:
+        """0 or 1, changing twice a second: the only movement on the screen."""
+        return int(self.clock() * 2) % 2
+
+    @property
+    def moving(self) -> bool:
+        """Whether something on the screen changes with time alone."""
+        talk = self.state.conversation
+        return talk.running or (talk.activity is not None and talk.activity.fact.active)

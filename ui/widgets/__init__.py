@@ -1,0 +1,1 @@
+"""What is drawn: each widget shows one part of the state."""

@@ -1,0 +1,153 @@
+"""An approval or a question, asked right above the composer."""
+
+import functools
+from collections.abc import Callable
+from typing import Final
+
+import urwid
+from urwid.widget.widget import AbstractFlowWidget
+
+from ipc.messages import AskRaised, SettleAsk
+from ui import asking, keys
+from ui.view import View
+from ui.widgets.composer import LineEditor
+from ui.widgets.row import Content, Part, Row, Size, scroll_bar, width
+
+_AROUND_CHOICES: Final = 5
+"""Rows that head, title and a useful part of the body take; with less, only the chosen answer is shown."""
+_MARGIN: Final = 2
+_DIFF_ROLE: Final = {"+": "added", "-": "removed"}
+
+
+class AskForm(urwid.Widget):
+    """One open ask: title, body, numbered choices; asks for a sentence where the choice wants one."""
+
+    _sizing = frozenset([urwid.FLOW])
+    _selectable = True
+    no_cache = ["render"]  # noqa: RUF012 - the form urwid reads
+
+    def __init__(self, view: View, ask: AskRaised) -> None:
+        super().__init__()
+        self.ask = ask
+        self.grace = asking.Grace(view.clock())
+        self.limit = 1
+        """Most rows it may take."""
+        self._view = view
+        self._choices = asking.choices(ask)
+        self._chosen = 0
+        self._editor: LineEditor | None = None
+        self._body = urwid.Scrollable(urwid.Text(_body_markup(ask), wrap=urwid.ANY))
+        self._bar = scroll_bar(self._body, view.glyphs)
+        self._body_size = (1, 1)
+
+    @property
+    def armed(self) -> bool:
+        """Whether keys answer; before that they go to the draft."""
+        return self.grace.armed(self._view.clock())
+
+    def rows(self, size: Size, focus: bool = False) -> int:
+        return min(self.limit, sum(rows for _, rows, _ in self._layout(size[0])))
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        parts = self._layout(size[0])
+        self._body_size = (max(1, size[0] - 1), parts[2][1])
+        form = urwid.CanvasCombine(
+            [
+                (widget.render((size[0],), has_focus and focus), None, has_focus)
+                for widget, _, has_focus in parts
+            ]
+        )
+        if form.rows() > self.limit:
+            form.trim(0, self.limit)
+        return form
+
+    def answer_key(self, columns: int, key: str) -> SettleAsk | str | None:
+        """Take a key; return the answer it completes, the key when it means nothing here, else None."""
+        if self._editor is not None:
+            return self._edit(columns, key)
+        action = keys.action_of(key)
+        if key.isdecimal() and len(key) == 1 and 0 < int(key) <= len(self._choices):
+            return self._choose(int(key) - 1)
+        if action == "send":
+            return self._choose(self._chosen)
+        if action in ("line_up", "line_down"):
+            step = -1 if action == "line_up" else 1
+            self._chosen = (self._chosen + step) % len(self._choices)
+        elif action in ("page_up", "page_down"):
+            self._body.keypress(self._body_size, action.replace("_", " "))
+        elif not keys.is_text(key):
+            return key
+        return None
+
+    def _choose(self, index: int) -> SettleAsk | None:
+        self._chosen = index
+        choice = self._choices[index]
+        if not choice.writes:
+            return SettleAsk(ask_id=self.ask.ask_id, decision=choice.decision, text=choice.text)
+        self._editor = LineEditor("a sentence, or nothing" if choice.decision == "deny" else "your answer")
+        return None
+
+    def _edit(self, columns: int, key: str) -> SettleAsk | str | None:
+        assert self._editor is not None
+        action = None if self._editor.pasting else keys.action_of(key)
+        if action == "cancel":
+            self._editor = None
+        elif action == "newline":
+            self._editor.newline()
+        elif action == "send":
+            choice = self._choices[self._chosen]
+            text = self._editor.get_edit_text().strip()
+            if text or choice.decision == "deny":
+                return SettleAsk(ask_id=self.ask.ask_id, decision=choice.decision, text=text)
+        elif not self._editor.type(columns - 2 * _MARGIN, key):
+            return key
+        return None
+
+    def _layout(self, columns: int) -> list[tuple[AbstractFlowWidget, int, bool]]:
+        """Return widget, rows and focus of each part from the top; the body takes what is left."""
+        compact = self.limit < len(self._choices) + _AROUND_CHOICES
+        title = urwid.Text(("strong", self.ask.title), wrap=urwid.CLIP if compact else urwid.SPACE)
+        above: list[AbstractFlowWidget] = [self._row(self._head), title]
+        below: list[AbstractFlowWidget] = []
+        if self._editor is not None:
+            below.append(urwid.Text(("ask", self._choices[self._chosen].label + ":")))
+            below.append(urwid.Padding(self._editor, left=_MARGIN, right=_MARGIN))
+        elif compact:
+            below.append(self._row(functools.partial(self._choice_row, self._chosen)))
+        else:
+            below += [self._row(functools.partial(self._choice_row, at)) for at in range(len(self._choices))]
+        room = self.limit - sum(widget.rows((columns,)) for widget in [*above, *below])
+        body_rows = max(1, min(self._rows_of_body(columns), room))
+        return [
+            *((widget, widget.rows((columns,)), False) for widget in above),
+            (urwid.BoxAdapter(self._bar, body_rows), body_rows, False),
+            *((widget, widget.rows((columns,)), self._editor is not None) for widget in below),
+        ]
+
+    def _rows_of_body(self, columns: int) -> int:
+        return self._body.rows_max((max(1, columns - 1), 1))
+
+    def _head(self, columns: int) -> Content:
+        rule = self._view.glyphs.rule
+        asks = len(self._view.state.conversation.asks)
+        left = f"{rule * 2} {self.ask.tool} asks "
+        right = f" 1 of {asks} {rule * 2}" if asks > 1 else ""
+        fill = rule * max(0, columns - width(left) - width(right) - 1)
+        return [("ask", left + fill)], [("ask", right)] if right else []
+
+    def _choice_row(self, at: int, columns: int) -> Content:
+        chosen = at == self._chosen
+        mark = self._view.glyphs.chosen if chosen else " "
+        role = "dim" if not self.armed else "strong" if chosen else None
+        return [("ask", f"{mark} "), (role, f"{at + 1} {self._choices[at].label}")], []
+
+    def _row(self, content: Callable[[int], Content]) -> Row:
+        return Row(content, self._view.glyphs.ellipsis)
+
+
+def _body_markup(ask: AskRaised) -> list[Part] | str:
+    """Return the body; the lines of a diff in their colours."""
+    text = asking.body(ask)
+    if ask.tool != "patch":
+        return text
+    return [(_DIFF_ROLE.get(line[:1]), line) for line in text.splitlines(keepends=True)] or ""

@@ -1,0 +1,110 @@
+"""Where the person writes: any number of lines, a paste taken whole, nothing lost."""
+
+import urwid
+
+from ipc.terminal_text import clean
+from ui import keys
+from ui.theme import Glyphs
+from ui.widgets.row import Size
+
+_MARK = 2
+_JOINS = ("\u200d", "\ufe0f")  # Typed alone, between the parts of an emoji; judged when the text is taken.
+
+
+class LineEditor(urwid.Edit):
+    """An edit field that takes a bracketed paste in one piece and cleans what enters it."""
+
+    def __init__(self, placeholder: str = "") -> None:
+        super().__init__(multiline=True, placeholder=("dim", placeholder) if placeholder else None)
+        self._pasting: list[str] | None = None
+
+    def type(self, columns: int, key: str) -> bool:
+        """Take a key; return whether it was used."""
+        if key == keys.PASTE_BEGIN:
+            self._pasting = []
+        elif key == keys.PASTE_END:
+            self._end_paste()
+        elif self._pasting is not None:
+            self._pasting.append(_pasted(key))
+        elif key == "tab":
+            return False
+        elif keys.is_text(key):
+            self.insert_text(key if key in _JOINS else _entered(key))
+        else:
+            return self.keypress((max(1, columns),), key) is None
+        return True
+
+    @property
+    def pasting(self) -> bool:
+        """Whether a paste is coming in: no key means anything but text then."""
+        return self._pasting is not None
+
+    def newline(self) -> None:
+        """Begin a new line at the cursor."""
+        self.insert_text("\n")
+
+    def take(self) -> str:
+        """Return the text and leave the field empty."""
+        text = _entered(self.get_edit_text())
+        self.set_edit_text("")
+        return text
+
+    def _end_paste(self) -> None:
+        pasted, self._pasting = self._pasting or [], None
+        self.insert_text(_entered("".join(pasted)))
+
+
+class Composer(urwid.Widget):
+    """A mark and the editor; as high as its text, within a limit, and the cursor always in view."""
+
+    _sizing = frozenset([urwid.FLOW])
+    _selectable = True
+    no_cache = ["render"]  # noqa: RUF012 - the form urwid reads
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__()
+        self.editor = LineEditor("Ask Fido to do something")
+        self.limit = 1
+        """Most rows it may take."""
+        self._mark = urwid.Text(("brand", f"{glyphs.prompt} "))
+        self._top = 0
+        self.columns = 1
+
+    def rows(self, size: Size, focus: bool = False) -> int:
+        return min(self.limit, self.editor.rows((self._room(size),)))
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        self.columns = self._room(size)
+        text = urwid.CompositeCanvas(self.editor.render((self.columns,), focus))
+        shown = min(self.limit, text.rows())
+        if text.cursor is not None:
+            row = text.cursor[1]
+            self._top = min(max(self._top, row - shown + 1), row)
+        self._top = max(0, min(self._top, text.rows() - shown))
+        text.trim(self._top, shown)
+        mark = urwid.CompositeCanvas(self._mark.render((_MARK,)))
+        mark.pad_trim_top_bottom(0, shown - 1)
+        return urwid.CanvasJoin([(mark, None, False, _MARK), (text, None, focus, self.columns)])
+
+    def keypress(self, size: Size, key: str) -> str | None:
+        return None if self.editor.type(self._room(size), key) else key
+
+    def give_back(self, text: str) -> None:
+        """Put a text that was not sent before what is written now."""
+        draft = self.editor.edit_text
+        self.editor.set_edit_text(f"{text}\n{draft}" if draft else text)
+        self.editor.set_edit_pos(len(text))
+
+    def _room(self, size: Size) -> int:
+        return max(1, size[0] - _MARK)
+
+
+def _entered(text: str) -> str:
+    return clean(text).replace("\t", "    ")
+
+
+def _pasted(key: str) -> str:
+    """Return the text of one key of a paste; keys that stand for no text are dropped."""
+    if keys.is_text(key):
+        return key
+    return {"enter": "\n", "meta enter": "\n", "tab": "\t", "ctrl i": "\t"}.get(key, "")

@@ -1,0 +1,94 @@
+"""One row of the screen: a left part that gives way, a right part that stays."""
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar, TypeVar
+
+import urwid
+from urwid.widget.widget import AbstractBoxWidget
+
+from ui.theme import Glyphs
+
+W = TypeVar("W", bound=AbstractBoxWidget)
+
+Part = tuple[str | None, str]
+"""A role of the theme (None: plain) and its text."""
+Content = tuple[Sequence[Part], Sequence[Part]]
+"""What stands left and right in a row."""
+Size = tuple[int, ...]
+
+
+def width(text: str) -> int:
+    """Return the columns of a text."""
+    return urwid.calc_width(text, 0, len(text))
+
+
+def parts_width(parts: Sequence[Part]) -> int:
+    """Return the columns of parts in a row."""
+    return sum(width(text) for _, text in parts)
+
+
+def cut(text: str, columns: int, ellipsis: str = "…") -> str:
+    """Return as much of a text as fits, with an ellipsis when something is missing."""
+    if width(text) <= columns:
+        return text
+    if columns <= 0:
+        return ""
+    end, _ = urwid.calc_text_pos(text, 0, len(text), columns - 1)
+    return text[:end] + ellipsis
+
+
+def fit(left: Sequence[Part], right: Sequence[Part], columns: int, ellipsis: str = "…") -> list[Part]:
+    """Lay out a row of exactly `columns`; the right part goes first when even the left has no room."""
+    right_width = parts_width(right)
+    if right_width > columns - 2:
+        right, right_width = (), 0
+    room = columns - right_width - (1 if right_width else 0)
+    row: list[Part] = []
+    for role, text in left:
+        shown = cut(text, room, ellipsis)
+        room -= width(shown)
+        row.append((role, shown))
+        if shown != text:
+            break
+    padding = columns - parts_width(row) - right_width
+    return [*row, (None, " " * padding), *right]
+
+
+class Row(urwid.Widget):
+    """A flow widget one row high. `content` gives its left and right part for a width."""
+
+    _sizing = frozenset([urwid.FLOW])
+    _selectable = False
+    # What a row shows changes with time; drawing it costs less than finding out.
+    no_cache: ClassVar[list[str]] = ["render"]
+
+    def __init__(
+        self, content: Callable[[int], Content], ellipsis: str, role: Callable[[], str] | None = None
+    ) -> None:
+        super().__init__()
+        self._content = content
+        self._ellipsis = ellipsis
+        self._role = role
+
+    def rows(self, size: Size, focus: bool = False) -> int:
+        return 1
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        left, right = self._content(size[0])
+        return draw(fit(left, right, size[0], self._ellipsis), size[0], self._role and self._role())
+
+
+def draw(parts: Sequence[Part], columns: int, role: str | None = None) -> urwid.CompositeCanvas:
+    """Draw parts as one row; `role` lies under their own roles."""
+    markup = [(own, text) for own, text in parts if text]
+    canvas = urwid.CompositeCanvas(urwid.Text(markup or "", wrap=urwid.CLIP).render((columns,)))
+    if role is not None:
+        canvas.fill_attr_apply({None: role})
+    return canvas
+
+
+def scroll_bar(widget: W, glyphs: Glyphs) -> urwid.ScrollBar[W]:
+    """Put the house's quiet scroll bar beside a widget that scrolls."""
+    return urwid.ScrollBar(
+        widget, attr="dim", thumb_attr="dim", thumb_char=glyphs.thumb, trough_char=glyphs.trough
+    )

@@ -1,0 +1,184 @@
+"""What was said and done: a list of which only the visible part is ever laid out."""
+
+from collections.abc import Callable
+from typing import Final, assert_never
+
+import urwid
+from urwid.widget.widget import AbstractFlowWidget
+
+from ui import figures
+from ui.blocks import Block, NoteBlock, TextBlock, ToolBlock, Transcript
+from ui.theme import Glyphs, Role
+from ui.view import View
+from ui.widgets.row import Content, Part, Row, Size, scroll_bar
+
+KEPT_WIDGETS: Final = 400
+"""Widgets kept for blocks that were visible lately."""
+_MARGIN: Final = 2
+LEVEL_ROLE: Final[dict[str, Role]] = {"info": "dim", "warning": "warning", "error": "error"}
+_TOOL_ROLE: Final[dict[str, Role]] = {"ok": "ok", "error": "error", "denied": "warning", "cancelled": "dim"}
+_TOOL_WORD: Final = {"error": "failed", "denied": "denied", "cancelled": "stopped"}
+
+
+class _Walker(urwid.ListWalker[int, AbstractFlowWidget]):
+    """Gives the list widgets for blocks, made when asked for."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._kept: dict[int, tuple[Block, int, AbstractFlowWidget]] = {}
+        self.focus = 0
+
+    @property
+    def _transcript(self) -> Transcript:
+        return self._view.state.conversation.transcript
+
+    def __len__(self) -> int:
+        return len(self._transcript.blocks)
+
+    def __getitem__(self, position: int) -> AbstractFlowWidget:
+        block = self._transcript.blocks[position]
+        kept = self._kept.get(position)
+        if kept is None or kept[0] is not block or kept[1] != block.revision:
+            if len(self._kept) >= KEPT_WIDGETS:
+                self._kept.clear()
+            kept = self._kept[position] = (block, block.revision, drawn(block, self._view))
+        return kept[2]
+
+    def next_position(self, position: int) -> int:
+        if position + 1 >= len(self):
+            raise IndexError
+        return position + 1
+
+    def prev_position(self, position: int) -> int:
+        if position <= 0:
+            raise IndexError
+        return position - 1
+
+    def set_focus(self, position: int) -> None:
+        self.focus = position
+        self._modified()
+
+    def changed(self) -> None:
+        """Tell the list that blocks were added, changed or replaced."""
+        self.focus = max(0, min(self.focus, len(self) - 1))
+        self._modified()
+
+
+class _List(urwid.ListBox[int]):
+    """A list whose scroll bar does not count 50,000 blocks to know where it stands."""
+
+    def get_first_visible_pos(self, size: tuple[int, int], focus: bool = False) -> int:
+        _, top, _ = self.calculate_visible(size, focus)
+        return top.fill[-1].position if top is not None and top.fill else self.focus_position
+
+
+class TranscriptView(urwid.WidgetWrap[urwid.ScrollBar[_List]]):
+    """The scrolled list; it follows the end until the person scrolls away from it."""
+
+    def __init__(self, view: View) -> None:
+        self._walker = _Walker(view)
+        self._list = _List(self._walker)
+        self._size = (1, 1)
+        self.following = True
+        super().__init__(scroll_bar(self._list, view.glyphs))
+
+    def changed(self) -> None:
+        """Draw what the state now says."""
+        self._walker.changed()
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        self._size = (max(1, size[0] - 1), size[1])
+        if self.following and len(self._walker):
+            self._list.set_focus(len(self._walker) - 1, coming_from="above")
+            self._list.set_focus_valign("bottom")
+        return super().render(size, focus)
+
+    def scroll(self, key: str) -> None:
+        """Scroll by one of `up`, `down`, `page up`, `page down`."""
+        if len(self._walker):
+            self._list.keypress(self._size, key)
+            self.following = "bottom" in self._list.ends_visible(self._size)
+            self._invalidate()
+
+    def to_oldest(self) -> None:
+        """Show the beginning."""
+        if len(self._walker):
+            self.following = False
+            self._list.set_focus(0, coming_from="below")
+            self._list.set_focus_valign("top")
+            self._invalidate()
+
+    def to_newest(self) -> None:
+        """Show the end and follow it."""
+        self.following = True
+        self._invalidate()
+
+
+def drawn(block: Block, view: View) -> AbstractFlowWidget:
+    """Return the widget of one block."""
+    match block:
+        case TextBlock():
+            body = _text(block, view.glyphs)
+        case ToolBlock():
+            body = _tool(block, view)
+        case NoteBlock():
+            body = _note(block, view.glyphs)
+        case _:
+            assert_never(block)
+    return urwid.Pile([("pack", urwid.Divider()), ("pack", body)]) if block.first else body
+
+
+def _text(block: TextBlock, glyphs: Glyphs) -> AbstractFlowWidget:
+    match block.kind:
+        case "prompt":
+            mark = f"{glyphs.prompt} " if block.first else "  "
+            return _hanging(("brand", mark), ("prompt", block.text))
+        case "answer":
+            return urwid.Padding(urwid.Text(block.text), left=_MARGIN)
+        case "reasoning":
+            lines = [line for line in block.text.split("\n") if line.strip()]
+            shown = lines[-1].strip() if lines else ""
+            return Row(lambda _: ([("dim", f"  thinking{glyphs.ellipsis} {shown}")], []), glyphs.ellipsis)
+        case _:
+            assert_never(block.kind)
+
+
+def _tool(block: ToolBlock, view: View) -> AbstractFlowWidget:
+    row = Row(_tool_row(block, view), view.glyphs.ellipsis)
+    if not block.detail:
+        return row
+    return urwid.Pile([("pack", row), ("pack", _hanging((None, "    "), ("dim", block.detail)))])
+
+
+def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
+    glyphs = view.glyphs
+
+    def content(columns: int) -> Content:
+        if block.status is None:
+            sign: Part = ("chrome", f"  {glyphs.running[view.phase]} ")
+            since = block.started_at
+            took = "" if since is None else figures.clock(view.clock() - since)
+        else:
+            sign = (_TOOL_ROLE[block.status], f"  {glyphs.tool[block.status]} ")
+            took = figures.duration(block.duration_ms)
+        left: list[Part] = [sign, ("strong", block.name), (None, " " + block.summary)]
+        right: list[Part] = [("dim", f" {took:>7} ")]
+        if block.status in _TOOL_WORD:
+            right.insert(0, (_TOOL_ROLE[block.status], _TOOL_WORD[block.status]))
+        return left, right
+
+    return content
+
+
+def _note(block: NoteBlock, glyphs: Glyphs) -> AbstractFlowWidget:
+    role = LEVEL_ROLE[block.level]
+    text: list[Part] = [(role, block.text)]
+    if block.next_step:
+        text.append((None, "\n" + block.next_step))
+    return _hanging((role, f"{glyphs.level[block.level]} "), *text)
+
+
+def _hanging(mark: Part, *text: Part) -> AbstractFlowWidget:
+    """Return text whose further lines are indented behind its mark."""
+    columns = len(mark[1])
+    return urwid.Columns([(columns, urwid.Text(mark)), urwid.Text(list(text))])
