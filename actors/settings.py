@@ -2,17 +2,26 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, get_args
 from urllib.parse import urlsplit, urlunsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    field_validator,
+)
 
+from actors.policy import DEFAULT_TABLE, Answer, CommandRule
 from actors.settings_layers import Layer, SettingsError, merge, nearest, read_file
 from ipc.messages import Mode
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 OFFLINE_MODEL = "fido-offline"
-Answer = Literal["allow", "ask", "deny"]
 
 _PRINTED_FLAGS = {"max_tool_rounds": "--max-turns"}
 ENVIRONMENT = (
@@ -70,13 +79,26 @@ class Prices(Table):
     """Tokens generated."""
 
 
+def _known_tool(name: str) -> str:
+    if name not in DEFAULT_TABLE:
+        raise ValueError(f"unknown tool{nearest(name, DEFAULT_TABLE)}")
+    return name
+
+
 class Permissions(Table):
     """Answers that differ from the built-in table."""
 
-    tools: dict[str, Answer] = {}
+    tools: dict[Annotated[str, AfterValidator(_known_tool)], Answer] = {}
     """Tool name to `allow`, `ask` or `deny`."""
     commands: dict[str, Answer] = {}
     """Pattern of one `bash_exec` command, such as `git diff *`, to `allow`, `ask` or `deny`."""
+
+    @field_validator("commands")
+    @classmethod
+    def _readable(cls, given: dict[str, Answer]) -> dict[str, Answer]:
+        for pattern, answer in given.items():
+            CommandRule.parse(pattern, answer)
+        return given
 
 
 class Settings(Table):
@@ -278,7 +300,7 @@ def _origin(url: str) -> tuple[str, str, int | None]:
 def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:
     """Name the source, the key and the reason of the first fault; never the value, which may be a key."""
     fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    key = ".".join(str(part) for part in fault["loc"])
+    key = ".".join(str(part) for part in fault["loc"] if part != "[key]")
     source = next((where for name, where in sources.items() if name == key or name.startswith(key + ".")), "")
     if not source:
         source = next((where for name, where in sources.items() if key.startswith(name + ".")), "settings")

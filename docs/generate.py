@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Final, Literal, get_args, get_origin
+from typing import Any, Final, Literal, get_args, get_origin
 
 import msgspec
 from pydantic import BaseModel
@@ -15,7 +15,10 @@ from pydantic import BaseModel
 import actors.settings as settings_module
 import ipc.messages as messages_module
 from actors.arguments import COMMANDS, parser_for
+from actors.catalog.builtin import TOOLS
+from actors.catalog.surface import input_schema
 from actors.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings, Table
+from actors.tools.tool import description
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final = (*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md")
@@ -176,6 +179,37 @@ def _flag_rows(name: str, without: set[str]) -> Iterator[list[str]]:
             yield [f"`{f'{action.option_strings[-1]} {value}'.strip()}`", action.help or ""]
 
 
+def tools() -> str:
+    """Every tool with what the model is told."""
+    return "\n\n".join(map(_tool, sorted(TOOLS, key=lambda tool: str(tool.name))))
+
+
+def _tool(tool: type[Any]) -> str:
+    schema = input_schema(tool.input)
+    required = schema.get("required", ())
+    rows = (
+        [f"`{name}`", _schema_type(entry), "yes" if name in required else "no", entry.get("description", "")]
+        for name, entry in schema["properties"].items()
+    )
+    told = "\n".join(f"> {line}".rstrip() for line in description(tool.name).splitlines())
+    inputs = table(["input", "type", "required", "what the model is told"], rows)
+    return f"### `{tool.name}`\n\nEffect: {tool.effect}.\n\n{told}\n\n{inputs}"
+
+
+def _schema_type(schema: dict[str, Any]) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{word}`" for word in schema["enum"])
+    if schema["type"] == "array":
+        return f"list of {_schema_type(schema['items'])}"
+    if "properties" in schema:
+        return (
+            "{"
+            + ", ".join(f"`{name}`: {_schema_type(inner)}" for name, inner in schema["properties"].items())
+            + "}"
+        )
+    return str(schema["type"])
+
+
 def files() -> str:
     """Every module with the line that says what lives there."""
     root = DOCS.parent
@@ -198,6 +232,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "flags": flags,
     "files": files,
+    "tools": tools,
 }
 
 

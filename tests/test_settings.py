@@ -110,6 +110,11 @@ def test_fido_variables_win_over_those_of_openai(home: Home) -> None:
         ("model = 3 4", ["is not TOML", "line 1"]),
         ("", ["is empty"]),
         ("\ufeffmodel = 'x'", ["byte order mark"]),
+        (
+            '[permissions.tools]\npach = "allow"',
+            ["permissions.tools.pach", "unknown tool; did you mean patch?"],
+        ),
+        ('[permissions.commands]\n"git; rm" = "allow"', ["permissions.commands", "is not one plain command"]),
         ('[permissions.tools]\npatch = "yes"', ["permissions.tools.patch", "'allow', 'ask' or 'deny'"]),
     ],
 )
@@ -119,6 +124,11 @@ def test_fault_in_a_file_is_one_line_with_file_key_and_reason(home: Home, text: 
     assert refusal.startswith(f"{home.user}: ")
     for part in told:
         assert part in refusal
+
+
+def test_unknown_tool_in_a_flag_is_refused(home: Home) -> None:
+    refusal = home.refusal({"deny": ["bash"]})
+    assert refusal.startswith("flag --allow/--deny: permissions.tools.bash: unknown tool")
 
 
 def test_directory_in_place_of_a_file_is_told(home: Home) -> None:
