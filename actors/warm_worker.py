@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import os
 import re
+import select
 import signal
 from pathlib import Path
 from typing import Final
@@ -72,5 +73,15 @@ def newest_worker(directory: Path) -> WarmWorker | None:
             found.append((int(match[1]), int(match[2]), path))
     for _, pid, path in sorted(found, reverse=True):
         with contextlib.suppress(OSError):
-            return WarmWorker(path, pid, os.pidfd_open(pid))
+            pidfd = os.pidfd_open(pid)
+            if not _has_ended(pidfd):
+                return WarmWorker(path, pid, pidfd)
+            os.close(pidfd)
     return None
+
+
+def _has_ended(pidfd: int) -> bool:
+    """Whether the process is dead; its number and its socket stay until it is reaped."""
+    poll = select.poll()
+    poll.register(pidfd, select.POLLIN)
+    return bool(poll.poll(0))
