@@ -70,7 +70,7 @@ def _screen(options: Namespace) -> int:
 
 def _supervised(options: Namespace, prompt: str | None, front: str) -> int:
     place = create_run(run_root(dict(os.environ)), _run(options, new_id(), prompt, front))
-    from actors.supervisor import supervise
+    from actors.processes import supervise
 
     return supervise(place, front)
 

@@ -1,6 +1,5 @@
 """The invocation guard: from a call as the model made it to the result it gets, whoever the caller is."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Mapping
@@ -83,24 +82,20 @@ class InvocationGuard:
             return _failed(*_unreadable(call, str(error), cut_off))
 
     async def _run(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> ToolResult:
-        refusal = await self._gate.check(tool, given, call)
-        if refusal is not None:
-            content = refusal.content or failure(refusal.code, refusal.message, refusal.next_step)
-            return ToolResult(content, "denied", refusal.message)
         started = time.monotonic()
         try:
-            output = await tool.run(given, Invocation(call.id))
+            refusal = await self._gate.check(tool, given, call)
+            if refusal is not None:
+                content = refusal.content or failure(refusal.code, refusal.message, refusal.next_step)
+                return ToolResult(content, "denied", refusal.message)
+            started = time.monotonic()
+            result = _finished(await tool.run(given, Invocation(call.id)))
         except ToolFailure as error:
             result = _failed(error.code, error.message, error.next_step)
-        except asyncio.CancelledError:
-            raise
         except Exception as error:
             log.exception("%s crashed", call.name)
-            result = _failed(
-                "tool_crashed", f"{call.name} failed inside Fido: {type(error).__name__}: {error}"
-            )
-        else:
-            result = _finished(output)
+            crash = f"{call.name} failed inside Fido: {type(error).__name__}: {error}"
+            result = _failed("tool_crashed", crash)
         elapsed = round(1000 * (time.monotonic() - started))
         return ToolResult(result.content, result.status, result.display, elapsed)
 

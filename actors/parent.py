@@ -14,13 +14,17 @@ from actors.catalog.builtin import TOOLS, parent_tools
 from actors.catalog.surface import advertised
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.delegator import Delegator
+from actors.environment import state_directory
 from actors.invocation import InvocationGuard
 from actors.plan_client import PlanClient
+from actors.policy import Rules
 from actors.prompts.system_message import system_message
 from actors.provider.direct import DirectProvider
 from actors.provider.offline import OfflineModel
+from actors.provider.retry import RetryPolicy
 from actors.recorder import Recorder, now
 from actors.replay import facts_of
+from actors.restarts import START_REFUSED
 from actors.session_events import MessageAppended, SessionStarted
 from actors.session_history import History, fold
 from actors.session_log import LogFailed, Recovery, SessionLog
@@ -34,8 +38,6 @@ from ipc.lifecycle import TURN, TurnEvent, TurnState, advance
 from ipc.mailbox import Actor, Answer, Peer, run
 from ipc.messages import Accepted, AnyCommand, CancelTurn, Refused, SessionOpened, SettleAsk, StartTurn
 
-START_REFUSED: Final = 78
-"""Exit status of a start that a person can mend; the reason lies in the failure file."""
 REQUEST_OPTIONS: Final = {"stream": True, "stream_options": {"include_usage": True}}
 
 log = logging.getLogger(__name__)
@@ -47,10 +49,11 @@ class Parent(Actor):
     name = "parent"
     publishes = True
 
-    def __init__(self, place: RunPlace, settings: Settings, state_directory: Path) -> None:
+    def __init__(self, place: RunPlace, settings: Settings, state: Path) -> None:
         super().__init__(place)
         self._settings = settings
-        self._sessions = state_directory / "sessions"
+        self._sessions = state / "sessions"
+        self._rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
         self._workspace = Path(place.run.workspace)
         self._model = OFFLINE_MODEL if settings.offline else settings.model
         self._state: TurnState = "idle"
@@ -64,7 +67,7 @@ class Parent(Actor):
         self._history = fold(self._recovery.events)
         self._recorder = Recorder(self._log, self.publish, self._settings.prices)
         self._recorder.resume(self._history.turns, self._history.usage, self._history.subagent_usage)
-        self._approvals = Approvals(self._settings, self._workspace, self.publish, self._recorder)
+        self._approvals = Approvals(self._rules, self._settings.mode, self.publish, self._recorder)
         self._delegator = Delegator(
             self.place,
             lambda address, on_command: self.link(address, on_command=on_command),
@@ -115,11 +118,12 @@ class Parent(Actor):
 
     async def _open_provider(self) -> DirectProvider:
         settings = self._settings
+        retry = RetryPolicy(attempts=settings.retry_attempts)
         if not settings.offline:
             key = settings.key_for(settings.endpoint)
-            return DirectProvider(settings.endpoint, key, settings.timeouts, settings.retry_attempts)
+            return DirectProvider(settings.endpoint, key, settings.timeouts, retry)
         server = await self._offline.enter_async_context(OfflineModel.serve())
-        return DirectProvider(server.base_url, server.api_key, settings.timeouts, settings.retry_attempts)
+        return DirectProvider(server.base_url, server.api_key, settings.timeouts, retry)
 
     def _open_log(self) -> Recovery:
         """Go on with the session's log, or begin it."""
@@ -188,7 +192,6 @@ class Parent(Actor):
         finally:
             self._advance("end")
             self._turn = None
-        self._approvals.lapse()
         self._recorder.turn_ended(outcome)
 
     def _advance(self, event: TurnEvent) -> None:
@@ -203,13 +206,6 @@ def _turn_running(state: TurnState) -> Refused:
     )
 
 
-def state_directory() -> Path:
-    """`$XDG_STATE_HOME/fido`."""
-    given = Path(os.environ.get("XDG_STATE_HOME") or "")
-    base = given if given.is_absolute() else Path(os.environ.get("HOME") or Path.home()) / ".local" / "state"
-    return base / "fido"
-
-
 def main(argv: list[str]) -> int:
     """`python -I -m actors.parent RUN_DIR PPID`."""
     run_dir, ppid = argv
@@ -219,9 +215,11 @@ def main(argv: list[str]) -> int:
     logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
     try:
         settings = load(place.run.flags, os.environ, Path(place.run.workspace))
-        return run(Parent(place, settings, state_directory()))
+        return run(Parent(place, settings, state_directory(os.environ)))
     except SettingsError as error:
         reason = str(error)
+    except ValueError as error:
+        reason = f"permissions: {error}"
     except LogFailed as error:
         reason = f"{error.message} {error.next_step}"
     place.failure_file("parent").write_text(reason, encoding="utf-8")

@@ -290,6 +290,10 @@ class Actor:
     def on_fact(self, fact: AnyFact, peer: Peer) -> None:
         """Take a fact that a peer sent on its connection."""
 
+    def on_signal(self, number: signal.Signals) -> None:
+        """Take SIGTERM, SIGINT or SIGHUP."""
+        self.stop(number.name)
+
     async def on_stop(self, reason: str) -> None:
         """Bring the state into safety; at most `STOP_BUDGET_S`."""
 
@@ -411,6 +415,6 @@ async def _run(actor: Actor) -> int:
 
     loop.set_exception_handler(crash)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, actor.stop, signal.Signals(number).name)
+        loop.add_signal_handler(number, actor.on_signal, number)
     await actor.serve()
     return actor.exit_status

@@ -6,7 +6,7 @@ from typing import Any, Final
 from actors.invocation import AnyTool
 from actors.tools.ask_user import Asker, AskUser
 from actors.tools.bash_exec import BashExec
-from actors.tools.delegate import Delegator, DelegateTool
+from actors.tools.delegate import DelegateTool, Delegator
 from actors.tools.list_files import ListFiles
 from actors.tools.mkdir import Mkdir
 from actors.tools.patch import Patch

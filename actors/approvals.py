@@ -1,0 +1,127 @@
+"""What only a person can decide: approvals of calls and questions of the model, queued, each settled once."""
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from actors.invocation import AnyTool, Refusal
+from actors.policy import Grants, Rules, Verdict, decide
+from actors.recorder import Recorder
+from actors.tools.tool import ToolInput
+from ipc.messages import (
+    Accepted,
+    AnyFact,
+    AskRaised,
+    AskSettled,
+    Mode,
+    Refused,
+    SettleAsk,
+    ToolCall,
+)
+
+LAPSED = "lapsed"
+
+
+@runtime_checkable
+class Previewing(Protocol):
+    """A tool that can show what it is about to do."""
+
+    def preview(self, given: ToolInput) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    raised: AskRaised
+    answer: "asyncio.Future[SettleAsk]"
+
+
+class Approvals:
+    """The parent's gate and asker: the policy decides, a person where it says so."""
+
+    def __init__(
+        self, rules: Rules, mode: Mode, publish: Callable[[AnyFact], None], recorder: Recorder
+    ) -> None:
+        self._rules = rules
+        self._mode = mode
+        self._publish = publish
+        self._recorder = recorder
+        self._grants = Grants()
+        self._asks: dict[str, _Ask] = {}
+        self._numbers = itertools.count(1)
+
+    async def check(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> Refusal | None:
+        """Decide on a call, asking the person where the policy says so."""
+        command = getattr(given, "command", "")
+        verdict = self._decide(tool, command)
+        if verdict.answer == "allow":
+            return None
+        if verdict.answer == "deny":
+            return Refusal(verdict.code, verdict.message, verdict.next_step)
+        body = tool.preview(given) if isinstance(tool, Previewing) else command or tool.summary(given)
+        settled = await self._ask("approval", tool.name, f"{tool.name}: {tool.summary(given)}", body, ())
+        if settled.decision == "deny":
+            why = f" They say: {settled.text}" if settled.text else ""
+            return Refusal(
+                "denied_by_user", f"The user did not allow this.{why}", "Do without it, or ask what to do."
+            )
+        if settled.decision in ("allow_session", "allow_always"):
+            self._grants = self._grants.adding(tool.name, command)
+        return None
+
+    async def question(self, title: str, options: tuple[str, ...]) -> str | None:
+        """Put a question of the model before the person; None when it is not answered."""
+        settled = await self._ask("question", "ask_user", title, title, options)
+        return None if settled.decision == "deny" else settled.text
+
+    def settle(self, settle: SettleAsk) -> Accepted | Refused:
+        """Take an answer; a second one to the same ask is refused."""
+        ask = self._asks.get(settle.ask_id)
+        if ask is None or ask.answer.done():
+            return Refused(
+                code="ask_settled", message="This was answered already, or its turn is over.", next_step=""
+            )
+        ask.answer.set_result(settle)
+        return Accepted()
+
+    def _decide(self, tool: AnyTool, command: str) -> Verdict:
+        return decide(
+            tool.name,
+            tool.effect,
+            identity="main",
+            mode=self._mode,
+            rules=self._rules,
+            grants=self._grants,
+            command=command,
+        )
+
+    async def _ask(
+        self,
+        kind: Literal["approval", "question"],
+        tool: str,
+        title: str,
+        body: str,
+        options: tuple[str, ...],
+    ) -> SettleAsk:
+        """Wait for the person, who may take all the time there is; a cancelled turn lets it lapse."""
+        raised = AskRaised(
+            ask_id=f"ask-{next(self._numbers)}",
+            kind=kind,
+            tool=tool,
+            title=title.partition("\n")[0],
+            body=body,
+            options=options,
+        )
+        ask = _Ask(raised, asyncio.get_running_loop().create_future())
+        self._asks[raised.ask_id] = ask
+        self._publish(raised)
+        outcome, text = LAPSED, ""
+        try:
+            settled = await ask.answer
+            outcome, text = settled.decision, settled.text
+            return settled
+        finally:
+            del self._asks[raised.ask_id]
+            self._publish(AskSettled(ask_id=raised.ask_id, outcome=outcome))
+            self._recorder.approval_settled(raised.ask_id, tool, body, outcome, text)

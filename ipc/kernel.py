@@ -1,0 +1,47 @@
+"""What a process asks of the Linux kernel about itself: whom it dies with, whom it adopts, who may look in.
+
+Standard library only, and little of it: these run before anything else is imported.
+"""
+
+import ctypes
+import os
+import signal
+from typing import Final
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_DUMPABLE: Final = 4
+_PR_SET_CHILD_SUBREAPER: Final = 36
+ORPHANED: Final = 71
+"""Exit status of a process whose parent had ended before it could tie itself to it."""
+
+
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Get `number` when the thread that forked this process ends; exit at once when it has ended already.
+
+    `parent` is the pid that is expected to be our parent; 0 means that nobody is.
+    """
+    if parent:
+        prctl(_PR_SET_PDEATHSIG, number)
+        if os.getppid() != parent:
+            os._exit(ORPHANED)
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends."""
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def hide_memory() -> None:
+    """Keep other processes of this user out of our memory and environment, and write no core."""
+    import resource
+
+    prctl(_PR_SET_DUMPABLE, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def prctl(option: int, argument: int) -> None:
+    """Call prctl(2). Raises `OSError`."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
