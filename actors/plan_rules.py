@@ -71,12 +71,12 @@ def one_line(text: str) -> str:
 
 def check(reason: str, items: Items, previous: Items) -> tuple[PlanProblem, ...]:
     """Everything that is wrong with a normalized plan; empty when it is legal."""
-    return _bounded(chain(reason_problems(reason), _item_problems(items), changed_id(items, previous)))
+    return bounded(chain(reason_problems(reason), _item_problems(items), changed_id(items, previous)))
 
 
 def check_stored(plan: Plan) -> tuple[PlanProblem, ...]:
     """Everything that is wrong with a normalized plan that was read from a file."""
-    return _bounded(chain(_length("plan", "reason", plan.reason, MAX_REASON), _item_problems(plan.items)))
+    return bounded(chain(_length("plan", "reason", plan.reason, MAX_REASON), _item_problems(plan.items)))
 
 
 def dropped(items: Items, previous: Items) -> tuple[str, ...]:
@@ -220,8 +220,18 @@ def changed_id(items: Items, previous: Items) -> Iterator[PlanProblem]:
 # --- rules of one item ---------------------------------------------------------------------------------
 
 
+def missing_id(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+    if not item.id:
+        yield PlanProblem(
+            item=where,
+            rule="missing_id",
+            message="id is empty",
+            fix='Add a short readable id such as "verify".',
+        )
+
+
 def malformed_id(where: str, item: PlanItem) -> Iterator[PlanProblem]:
-    if not _ID.fullmatch(item.id):
+    if item.id and not _ID.fullmatch(item.id):
         yield PlanProblem(
             item=where,
             rule="malformed_id",
@@ -290,6 +300,7 @@ PLAN_RULES: Final[tuple[PlanRule, ...]] = (
     unmet_dependency,
 )
 ITEM_RULES: Final[tuple[ItemRule, ...]] = (
+    missing_id,
     malformed_id,
     empty_title,
     missing_next_action,
@@ -307,7 +318,8 @@ def _item_problems(items: Items) -> Iterator[PlanProblem]:
             yield from item_rule(label(position, item.id), item)
 
 
-def _bounded(problems: Iterator[PlanProblem]) -> tuple[PlanProblem, ...]:
+def bounded(problems: Iterator[PlanProblem]) -> tuple[PlanProblem, ...]:
+    """The first of many problems, and a last one that says that there are more."""
     first = tuple(islice(problems, MAX_PROBLEMS))
     if next(problems, None) is None:
         return first
