@@ -99,12 +99,18 @@ def keep_standard_streams() -> None:
 
 
 def open_descriptors() -> set[int]:
-    """Descriptors of this process, without the one that is used to look."""
-    looking = os.open("/proc/self/fd", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Descriptors of this process."""
+    listed = {int(path.name) for path in Path("/proc/self/fd").iterdir()}
+    return {descriptor for descriptor in listed if _is_open(descriptor)}
+
+
+def _is_open(descriptor: int) -> bool:
+    """False for the one that the listing itself used."""
     try:
-        return {int(name) for name in os.listdir(looking)} - {looking}  # noqa: PTH208 - of a descriptor
-    finally:
-        os.close(looking)
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _is_public(name: str) -> bool:

@@ -60,22 +60,31 @@ class Subagent:
         """Take a piece of the model's answer."""
         self._provider.receive(event)
 
-    def stop(self, reason: str) -> None:
-        """Name the reason of a cancellation that follows."""
+    def stop(self, reason: str) -> bool:
+        """Name the reason of the cancellation that follows; False when one was named before."""
+        first = self._stopped is None
         self._stopped = self._stopped or STOPPED.get(reason, STOPPED["cancelled"])
+        return first
 
     async def play(self) -> FinishDelegation:
         """Work until there is a result or no way to one; cancelling ends it with what there is."""
         outcome = await self._turn(self._start.max_rounds)
-        texts = list(outcome.texts)
-        problem = self._stopped or outcome.problem
-        if problem is None and self._activity.finish_reason == "length":
-            problem = _CUT_OFF
+        texts, problem = list(outcome.texts), self._problem(outcome)
         if outcome.status in ("completed", "limit") and not has_result(outcome.final_text):
             self._conversation.append(encode_user(REPAIR))
-            texts += (await self._turn(1)).texts
-            problem = self._stopped or problem
+            repair = await self._turn(1)
+            texts += repair.texts
+            if repair.status == "cancelled":
+                problem = self._problem(repair)
         return FinishDelegation(status=_status(texts, problem), texts=tuple(texts), problem=problem)
+
+    def _problem(self, outcome: TurnOutcome) -> Problem | None:
+        """Why a turn did not bring what it should, if so."""
+        if outcome.status == "cancelled" and self._stopped is not None:
+            return self._stopped
+        if outcome.status == "completed" and self._activity.finish_reason == "length":
+            return _CUT_OFF
+        return outcome.problem
 
     async def _turn(self, max_rounds: int) -> TurnOutcome:
         return await run_turn(

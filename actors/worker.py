@@ -88,8 +88,7 @@ class Worker(Actor):
         return Accepted()
 
     def _cancel(self, reason: str) -> None:
-        if self._subagent is not None and self._playing is not None:
-            self._subagent.stop(reason)
+        if self._subagent is not None and self._playing is not None and self._subagent.stop(reason):
             # Behind the task's first step: one that is cancelled before it would hand in nothing.
             asyncio.get_running_loop().call_soon(self._playing.cancel)
 
