@@ -8,18 +8,16 @@ here can be taken back.
 import ctypes
 import os
 import resource
-import signal
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
+
+from ipc import kernel
 
 MEMORY_BYTES: Final = 3 * 1024**3
 """Address space of a worker, and of each program it runs."""
 OPEN_FILES: Final = 256
 
-_SET_PDEATHSIG: Final = 1
-_SET_DUMPABLE: Final = 4
-_SET_CHILD_SUBREAPER: Final = 36
 _SET_NO_NEW_PRIVS: Final = 38
 """From linux/prctl.h."""
 
@@ -41,26 +39,14 @@ def apply(parent: int, descriptors: Collection[int], environ: Mapping[str, str])
     those that may be open. Raises `SandboxError`.
     """
     require_one_thread()
-    tie_to_parent(parent)
+    kernel.die_with_parent(parent)
     require_only(descriptors)
-    require_no_secrets(environ)
+    require_public(environ)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_AS, MEMORY_BYTES)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    _prctl(_SET_NO_NEW_PRIVS, 1)
-    _prctl(_SET_DUMPABLE, 0)
-
-
-def tie_to_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
-    """Get a signal when the thread that started this process ends. Raises `SandboxError` when it has."""
-    _prctl(_SET_PDEATHSIG, number)
-    if os.getppid() != parent:
-        raise SandboxError(f"process {parent}, which started this one, has ended")
-
-
-def adopt_orphans() -> None:
-    """Become the parent of every descendant whose own parent ends, so that it can be ended, too."""
-    _prctl(_SET_CHILD_SUBREAPER, 1)
+    kernel.hide_memory()
+    _forbid_new_privileges()
 
 
 def require_one_thread() -> None:
@@ -78,7 +64,7 @@ def require_only(descriptors: Collection[int]) -> None:
         raise SandboxError(f"descriptors that a worker must not have: {named}")
 
 
-def require_no_secrets(environ: Mapping[str, str]) -> None:
+def require_public(environ: Mapping[str, str]) -> None:
     """Raise `SandboxError`, naming no value, when the environment holds more than `public_environment`."""
     extra = sorted(environ.keys() - public_environment(environ).keys())
     if extra:
@@ -87,7 +73,16 @@ def require_no_secrets(environ: Mapping[str, str]) -> None:
 
 def public_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What of an environment a worker may have: an allow-list, without anything that names a secret."""
-    return {name: value for name, value in environ.items() if _is_public(name)}
+    return {
+        name: value
+        for name, value in environ.items()
+        if not names_secret(name) and (name in _KEPT or name.startswith(_KEPT_PREFIXES))
+    }
+
+
+def names_secret(name: str) -> bool:
+    """Whether a variable may hold a key, a password or an address with one in it, by its name."""
+    return any(word in name.upper() for word in _SECRET_WORDS)
 
 
 def keep_standard_streams() -> None:
@@ -113,12 +108,6 @@ def _is_open(descriptor: int) -> bool:
     return True
 
 
-def _is_public(name: str) -> bool:
-    if any(word in name.upper() for word in _SECRET_WORDS):
-        return False
-    return name in _KEPT or name.startswith(_KEPT_PREFIXES)
-
-
 def _target(descriptor: int) -> str:
     try:
         return str(Path(f"/proc/self/fd/{descriptor}").readlink())
@@ -134,7 +123,8 @@ def _limit(which: int, most: int) -> None:
     resource.setrlimit(which, (most, most))
 
 
-def _prctl(option: int, argument: int) -> None:
+def _forbid_new_privileges() -> None:
+    """No set-user-ID program gains anything from here on; also what the later rules demand."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
-        raise SandboxError(f"prctl {option} was refused: {os.strerror(ctypes.get_errno())}")
+    if libc.prctl(_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0) != 0:
+        raise SandboxError(f"no_new_privs was refused: {os.strerror(ctypes.get_errno())}")

@@ -14,6 +14,7 @@ from actors.catalog.builtin import EFFECTS, worker_tools
 from actors.subagent import Subagent
 from actors.worker_host import WorkerHost
 from actors.workspace import Workspace
+from ipc import kernel
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError, PeerGone, ReplyLate
 from ipc.mailbox import Actor, Answer, Peer, run
@@ -133,14 +134,8 @@ async def _until_gone(peer: Peer) -> None:
 def main(argv: list[str]) -> int:
     """`python -I -m actors.worker RUN_DIR PPID`: keep a warm worker until told to stop or left alone."""
     run_dir, ppid = argv
-    try:
-        sandbox.tie_to_parent(int(ppid), signal.SIGTERM)
-    except sandbox.SandboxError:
-        return 1
-    public = sandbox.public_environment(os.environ)
-    if public != dict(os.environ):
-        # A variable that is only unset stays readable in /proc; a fresh start has never had it.
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], public)
+    kernel.die_with_parent(int(ppid), signal.SIGTERM)
+    _forget_secrets()
     sandbox.keep_standard_streams()
     place = RunPlace.open(run_dir)
     logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
@@ -152,6 +147,16 @@ def main(argv: list[str]) -> int:
     reason = "Workers keep failing as soon as they start, so nothing can be delegated. The log says why."
     place.failure_file("worker").write_text(reason, encoding="utf-8")
     return 1
+
+
+def _forget_secrets() -> None:
+    """Keep the public variables alone."""
+    public = sandbox.public_environment(os.environ)
+    if any(sandbox.names_secret(name) for name in os.environ):
+        # What is only unset stays readable in /proc; a process that starts anew has never had it.
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], public)
+    for name in os.environ.keys() - public.keys():
+        del os.environ[name]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from actors import sandbox
+from ipc import kernel
 
 RESTARTS: Final = 3
 """Faulty ends within `WINDOW_S` after which another one is forked; the next ends the host."""
@@ -44,7 +45,7 @@ class WorkerHost:
     def run(self) -> bool:
         """Fork, reap and fork again until a signal says stop; False when too many workers failed."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
-        sandbox.adopt_orphans()
+        kernel.adopt_orphans()
         self._descriptors = frozenset(sandbox.open_descriptors())
         try:
             while not self._spent():

@@ -3,8 +3,6 @@
 import json
 import signal
 
-import pytest
-
 from actors import sandbox
 from tests.fakes.launch import Watched, script
 
@@ -82,9 +80,14 @@ def test_the_sandbox_refuses_to_stand_around_one_of_two_threads() -> None:
     assert "2 threads" in str(said["error"])
 
 
-def test_the_sandbox_refuses_a_process_whose_host_has_ended() -> None:
-    said = inside(APPLY.replace("host", "host + 1"))
-    assert "has ended" in str(said["error"])
+def test_a_process_whose_host_has_ended_does_not_live_on() -> None:
+    run = script(
+        INSIDE.format(inside=APPLY.replace("host", "host + 1"), before="").replace(
+            "os.waitpid(child, 0)", "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+        )
+    )
+    assert run.returncode not in (0, 1)
+    assert not run.stdout.strip()
 
 
 def test_the_sandbox_refuses_and_names_a_descriptor_that_is_not_listed() -> None:
@@ -128,12 +131,3 @@ def test_a_worker_ends_when_its_host_is_killed() -> None:
             assert process.ends_within()
     except ProcessLookupError:
         pass
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_the_signal_of_a_tie_is_the_callers_choice(number: signal.Signals) -> None:
-    said = inside(
-        f"sandbox.tie_to_parent(host, signal.{number.name}); death = ctypes.c_int(); "
-        "ctypes.CDLL(None).prctl(2, ctypes.byref(death), 0, 0, 0); said = {'death': death.value}"
-    )
-    assert said == {"death": number}
