@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, islice
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -39,7 +39,7 @@ _LINE_END: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _SHOWN: Final = 60
 
 Items = Sequence[PlanItem]
-ItemRule = Callable[[str, PlanItem], Iterator[PlanProblem]]
+ItemRule = Callable[[PlanItem], Iterator["Finding"]]
 PlanRule = Callable[[Items], Iterator[PlanProblem]]
 
 
@@ -71,12 +71,14 @@ def one_line(text: str) -> str:
 
 def check(reason: str, items: Items, previous: Items) -> tuple[PlanProblem, ...]:
     """Everything that is wrong with a normalized plan; empty when it is legal."""
-    return bounded(chain(reason_problems(reason), _item_problems(items), changed_id(items, previous)))
+    return bounded(
+        chain(empty_reason(reason), long_reason(reason), _item_problems(items), changed_id(items, previous))
+    )
 
 
 def check_stored(plan: Plan) -> tuple[PlanProblem, ...]:
     """Everything that is wrong with a normalized plan that was read from a file."""
-    return bounded(chain(_length("plan", "reason", plan.reason, MAX_REASON), _item_problems(plan.items)))
+    return bounded(chain(long_reason(plan.reason), _item_problems(plan.items)))
 
 
 def dropped(items: Items, previous: Items) -> tuple[str, ...]:
@@ -99,15 +101,15 @@ def shown(value: object) -> str:
 # --- rules of the whole plan ---------------------------------------------------------------------------
 
 
-def reason_problems(reason: str) -> Iterator[PlanProblem]:
+def empty_reason(reason: str) -> Iterator[PlanProblem]:
     if not reason:
-        yield PlanProblem(
-            item="plan",
-            rule="empty_reason",
-            message="reason is empty",
-            fix="Say in one line why the plan changes.",
-        )
-    yield from _length("plan", "reason", reason, MAX_REASON)
+        fix = "Say in one line why the plan changes."
+        yield PlanProblem(item="plan", rule="empty_reason", message="reason is empty", fix=fix)
+
+
+def long_reason(reason: str) -> Iterator[PlanProblem]:
+    for rule, message, fix in _length("reason", reason, MAX_REASON):
+        yield PlanProblem(item="plan", rule=rule, message=message, fix=fix)
 
 
 def too_many_items(items: Items) -> Iterator[PlanProblem]:
@@ -220,74 +222,74 @@ def changed_id(items: Items, previous: Items) -> Iterator[PlanProblem]:
 # --- rules of one item ---------------------------------------------------------------------------------
 
 
-def missing_id(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+class Finding(NamedTuple):
+    """A rule that an item breaks."""
+
+    rule: str
+    message: str
+    fix: str
+
+
+def missing_id(item: PlanItem) -> Iterator[Finding]:
     if not item.id:
-        yield PlanProblem(
-            item=where,
-            rule="missing_id",
-            message="id is empty",
-            fix='Add a short readable id such as "verify".',
-        )
+        yield Finding("missing_id", "id is empty", 'Add a short readable id such as "verify".')
 
 
-def malformed_id(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+def malformed_id(item: PlanItem) -> Iterator[Finding]:
     if item.id and not _ID.fullmatch(item.id):
-        yield PlanProblem(
-            item=where,
-            rule="malformed_id",
-            message=f"id: received {shown(item.id)}; allowed are ASCII letters, digits, `-`, `_` and `.`, "
+        yield Finding(
+            "malformed_id",
+            f"id: received {shown(item.id)}; allowed are ASCII letters, digits, `-`, `_` and `.`, "
             "beginning with a letter or digit",
-            fix='Use a short readable id such as "inspect" or "run-tests".',
+            'Use a short readable id such as "inspect" or "run-tests".',
         )
 
 
-def empty_title(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+def empty_title(item: PlanItem) -> Iterator[Finding]:
     if not item.title:
-        yield PlanProblem(
-            item=where,
-            rule="empty_title",
-            message="title is empty",
-            fix="Say in one line what the step achieves.",
-        )
+        yield Finding("empty_title", "title is empty", "Say in one line what the step achieves.")
 
 
-def missing_next_action(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+def missing_next_action(item: PlanItem) -> Iterator[Finding]:
     if item.status != "done" and not item.next_action:
-        yield PlanProblem(
-            item=where,
-            rule="missing_next_action",
-            message=f'next_action is empty, status is "{item.status}"; only a done item may have none',
-            fix="Say what happens next, or what the item waits for.",
+        yield Finding(
+            "missing_next_action",
+            f'next_action is empty, status is "{item.status}"; only a done item may have none',
+            "Say what happens next, or what the item waits for.",
         )
 
 
-def missing_evidence(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+def missing_evidence(item: PlanItem) -> Iterator[Finding]:
     if item.status == "done" and not item.evidence:
-        yield PlanProblem(
-            item=where,
-            rule="missing_evidence",
-            message='status "done", but evidence is empty',
-            fix='Add what shows it, such as "npm test" or "test/ui.test.js:42"; without any it is not done.',
+        yield Finding(
+            "missing_evidence",
+            'status "done", but evidence is empty',
+            'Add what shows it, such as "npm test" or "test/ui.test.js:42"; without any it is not done.',
         )
 
 
-def too_long(where: str, item: PlanItem) -> Iterator[PlanProblem]:
-    yield from _length(where, "id", item.id, MAX_ID)
-    yield from _length(where, "title", item.title, MAX_TITLE)
-    yield from _length(where, "details", item.details, MAX_DETAILS)
-    yield from _length(where, "next_action", item.next_action, MAX_NEXT_ACTION)
+def too_long(item: PlanItem) -> Iterator[Finding]:
+    yield from _length("id", item.id, MAX_ID)
+    yield from _length("title", item.title, MAX_TITLE)
+    yield from _length("details", item.details, MAX_DETAILS)
+    yield from _length("next_action", item.next_action, MAX_NEXT_ACTION)
     for number, entry in enumerate(item.evidence, 1):
-        yield from _length(where, f"evidence {number}", entry, MAX_EVIDENCE_TEXT)
+        yield from _length(f"evidence {number}", entry, MAX_EVIDENCE_TEXT)
 
 
-def too_much_evidence(where: str, item: PlanItem) -> Iterator[PlanProblem]:
+def too_much_evidence(item: PlanItem) -> Iterator[Finding]:
     if len(item.evidence) > MAX_EVIDENCE:
-        yield PlanProblem(
-            item=where,
-            rule="too_much_evidence",
-            message=f"evidence has {len(item.evidence)} entries; at most {MAX_EVIDENCE} are allowed",
-            fix="Keep the entries that show the most.",
+        yield Finding(
+            "too_much_evidence",
+            f"evidence has {len(item.evidence)} entries; at most {MAX_EVIDENCE} are allowed",
+            "Keep the entries that show the most.",
         )
+
+
+def _length(field: str, text: str, limit: int) -> Iterator[Finding]:
+    if len(text) > limit:
+        message = f"{field} has {len(text)} characters; at most {limit} are allowed"
+        yield Finding("too_long", message, f"Shorten {field}.")
 
 
 PLAN_RULES: Final[tuple[PlanRule, ...]] = (
@@ -315,7 +317,9 @@ def _item_problems(items: Items) -> Iterator[PlanProblem]:
         yield from plan_rule(items)
     for position, item in enumerate(items):
         for item_rule in ITEM_RULES:
-            yield from item_rule(label(position, item.id), item)
+            for rule, message, fix in item_rule(item):
+                where = label(position, item.id)
+                yield PlanProblem(item=where, rule=rule, message=message, fix=fix)
 
 
 def bounded(problems: Iterator[PlanProblem]) -> tuple[PlanProblem, ...]:
@@ -332,16 +336,6 @@ def bounded(problems: Iterator[PlanProblem]) -> tuple[PlanProblem, ...]:
             fix="Send a shorter plan.",
         ),
     )
-
-
-def _length(where: str, field: str, text: str, limit: int) -> Iterator[PlanProblem]:
-    if len(text) > limit:
-        yield PlanProblem(
-            item=where,
-            rule="too_long",
-            message=f"{field} has {len(text)} characters; at most {limit} are allowed",
-            fix=f"Shorten {field}.",
-        )
 
 
 def _circle(graph: dict[str, list[str]]) -> list[str]:
