@@ -4,6 +4,7 @@ import os
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import Literal
 
 from actors import __version__
 from actors.arguments import UsageError, parser_for, prompt_of, split
@@ -68,7 +69,7 @@ def _screen(options: Namespace) -> int:
     return _supervised(options, prompt_of(options.prompt) or None, "ui")
 
 
-def _supervised(options: Namespace, prompt: str | None, front: str) -> int:
+def _supervised(options: Namespace, prompt: str | None, front: Literal["ui", "headless"]) -> int:
     place = create_run(run_root(dict(os.environ)), _run(options, new_id(), prompt, front))
     from actors.processes import supervise
 

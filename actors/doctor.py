@@ -18,8 +18,9 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel
 
 from actors import __version__
+from actors.directories import state_directory, user_file
 from actors.rg import find_rg
-from actors.settings import Settings, load, state_directory, user_file
+from actors.settings import Settings, load
 from actors.settings_layers import SettingsError
 from actors.tools.tool import ToolFailure
 from ipc.endpoints import run_root

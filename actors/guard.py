@@ -43,9 +43,9 @@ def _wait_for(child: int) -> int:
 
 
 def _give_back(status: int, terminal: SavedTerminal) -> int:
-    from actors.process_tree import end_tree
+    from actors.process_tree import end_all
 
-    end_tree()
+    end_all()
     terminal.restore()
     code = os.waitstatus_to_exitcode(status)
     if code >= 0:

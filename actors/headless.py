@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from actors.headless_output import FactFilter, Format, Printer, printer_for
@@ -124,8 +124,8 @@ class Headless:
         except IpcError:
             return  # A parent that comes back starts with a turn that has ended.
 
-    def _start(self, work: "asyncio._CoroutineLike[None]") -> None:
-        task = asyncio.ensure_future(work)
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

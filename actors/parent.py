@@ -9,12 +9,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from actors.approvals import Approvals
 from actors.catalog.builtin import TOOLS, parent_tools
 from actors.catalog.surface import advertised
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.delegator import Delegator
-from actors.environment import state_directory
+from actors.directories import state_directory
 from actors.invocation import InvocationGuard
 from actors.plan_client import PlanClient
 from actors.policy import Rules
@@ -23,14 +25,14 @@ from actors.provider.direct import DirectProvider
 from actors.provider.offline import OfflineModel
 from actors.provider.retry import RetryPolicy
 from actors.recorder import Recorder, now
-from actors.replay import facts_of
+from actors.replay import INTERRUPTED, facts_of
 from actors.restarts import START_REFUSED
 from actors.session_events import MessageAppended, SessionStarted
 from actors.session_history import History, fold
 from actors.session_log import LogFailed, Recovery, SessionLog
 from actors.settings import OFFLINE_MODEL, Settings, load
 from actors.settings_layers import SettingsError
-from actors.turn import run_turn
+from actors.turn import TurnOutcome, run_turn
 from actors.workspace import Workspace
 from ipc import kernel
 from ipc.endpoints import RunPlace
@@ -143,8 +145,8 @@ class Parent(Actor):
             tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
         )
         self._log = SessionLog.create(self._sessions, self.place.run.session_id, started)
-        self._log.append(MessageAppended(turn=0, message=encoded))
-        return Recovery((started, MessageAppended(turn=0, message=encoded)))
+        self._log.append(MessageAppended(turn=0, message=msgspec.Raw(encoded)))
+        return Recovery((started, MessageAppended(turn=0, message=msgspec.Raw(encoded))))
 
     def _open_conversation(self, history: History) -> Conversation:
         """The session's own system message, so that its bytes are the same after every restart."""
@@ -168,7 +170,7 @@ class Parent(Actor):
         for fact in facts_of(self._recovery.events):
             self.publish(fact)
         if self._history.interrupted is not None:
-            self._recorder.close_interrupted(self._history)
+            self._recorder.turn_ended(TurnOutcome(status="failed", problem=INTERRUPTED))
         for skipped in self._recovery.skipped:
             self._recorder.notice("warning", f"Line {skipped.line} of the session log {skipped.reason}.")
 

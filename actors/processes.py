@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from actors.environment import state_directory, without_secrets
-from actors.process_tree import end_tree
+from actors.directories import state_directory
+from actors.environment import without_keys
+from actors.process_tree import end_all
 from actors.saved_terminal import SavedTerminal
 from ipc import kernel
 
@@ -40,7 +41,7 @@ class Processes:
     def start(self, actor: "ActorName") -> int:
         """Start one actor; it is tied to this process and shares its fate."""
         argv = [sys.executable, "-I", "-m", MODULES[actor], str(self._place.directory), str(os.getpid())]
-        environ = dict(os.environ) if actor == "parent" else without_secrets(os.environ)
+        environ = dict(os.environ) if actor == "parent" else without_keys(os.environ)
         # A front belongs to the terminal's session; the others must not get the terminal's signals.
         front = actor in ("ui", "headless")
         pid = os.posix_spawn(
@@ -84,7 +85,7 @@ def supervise(place: "RunPlace", front: "ActorName") -> int:
         supervisor = Supervisor(place, front, processes)
         status = run(supervisor)
     finally:
-        end_tree()
+        end_all()
         terminal.restore()
         place.remove()
     if supervisor.last_words:

@@ -40,13 +40,11 @@ _decode = msgspec.json.Decoder(_Said).decode
 
 
 def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
-    """The facts that draw these events; a turn that broke off is closed as failed."""
+    """The facts that draw these events; calls that broke off are closed as interrupted."""
     open_calls: dict[str, str] = {}
-    running: int | None = None
     for event in events:
         match event:
             case PromptTaken(turn=turn, text=text):
-                running = turn
                 yield TurnStarted(turn=turn, prompt=text)
             case MessageAppended(turn=turn, message=message):
                 said = _decode(message)
@@ -65,7 +63,6 @@ def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
                     display=event.display,
                 )
             case TurnEnded():
-                running = None
                 yield TurnFinished(
                     turn=event.turn,
                     status=event.status,
@@ -80,5 +77,3 @@ def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
         yield ToolFinished(
             call_id=call_id, name=name, status="cancelled", duration_ms=0, display="interrupted"
         )
-    if running is not None:
-        yield TurnFinished(turn=running, status="failed", final_text="", problem=INTERRUPTED)

@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
 )
 
+from actors.directories import user_file
 from actors.policy import DEFAULT_TABLE, Answer, CommandRule
 from actors.settings_layers import Layer, SettingsError, merge, nearest, read_file
 from ipc.messages import Mode
@@ -179,16 +180,6 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Pat
     return settings
 
 
-def user_file(environ: Mapping[str, str]) -> Path:
-    """Path of the person's own settings."""
-    return _base_directory(environ, "XDG_CONFIG_HOME", ".config") / "fido" / "config.toml"
-
-
-def state_directory(environ: Mapping[str, str]) -> Path:
-    """Where sessions and logs are kept."""
-    return _base_directory(environ, "XDG_STATE_HOME", ".local/state") / "fido"
-
-
 def normalize_base_url(given: str) -> str:
     """Trim spaces, trailing slashes and a pasted `/chat/completions`; a bare host gets `/v1`.
 
@@ -208,12 +199,6 @@ def normalize_base_url(given: str) -> str:
         raise ValueError("must hold no user, query or fragment; a key goes into api_key or FIDO_API_KEY")
     path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/")
     return urlunsplit((parts.scheme, parts.netloc, path or "/v1", "", ""))
-
-
-def _base_directory(environ: Mapping[str, str], name: str, below_home: str) -> Path:
-    """A folder of the XDG rules, which ignore relative paths."""
-    given = Path(environ.get(name) or "")
-    return given if given.is_absolute() else Path(environ.get("HOME") or Path.home()) / below_home
 
 
 def _from_environment(environ: Mapping[str, str]) -> Layer:

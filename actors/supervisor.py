@@ -6,7 +6,7 @@ import signal
 import time
 from typing import Final
 
-from actors.process_tree import children, reap, signal_all
+from actors.process_tree import children, kill, reap, send
 from actors.processes import Processes
 from actors.restarts import RestartBudget, Verdict
 from ipc.endpoints import RunPlace
@@ -60,22 +60,21 @@ class Supervisor(Actor):
     async def on_stop(self, reason: str) -> None:
         """SIGTERM asks each actor to end in good order; what is left afterwards is killed by the caller."""
         self._stopping_now = True
-        for pid in list(self._processes.alive):
-            signal_all([pid], signal.SIGCONT)
-            os.kill(pid, signal.SIGTERM)
+        for number in (signal.SIGTERM, signal.SIGCONT):
+            send(self._processes.alive, number)
         deadline = time.monotonic() + GRACE_S
         while self._processes.alive and time.monotonic() < deadline:
             await asyncio.sleep(_POLL_S)
             self._reap()
 
     def _reap(self) -> None:
-        reap(self._ended)
+        for pid, status in reap().statuses.items():
+            self._ended(pid, status)
 
-    def _ended(self, pid: int, wait_status: int) -> None:
+    def _ended(self, pid: int, status: int) -> None:
         actor = self._processes.alive.pop(pid, None)
         if actor is None or self._stopping_now:
             return
-        status = os.waitstatus_to_exitcode(wait_status)
         verdict = self._budget.judge(actor, status, time.monotonic())
         self.publish(ProcessExited(actor=actor, pid=pid, status=status, restarting=verdict == "restart"))
         for delay in _SWEEPS_S:
@@ -86,9 +85,7 @@ class Supervisor(Actor):
         match verdict:
             case "restart":
                 if status not in (0, -signal.SIGTERM):
-                    message = (
-                        f"The {actor} process ended unexpectedly ({_ending(status)}) and was started again."
-                    )
+                    message = f"The {actor} process ended ({_ending(status)}) and was started again."
                     self.publish(NoticeRaised(level="warning", message=message))
                 pid = self._processes.start(actor)
                 self.publish(ProcessStarted(actor=actor, pid=pid))
@@ -116,7 +113,7 @@ class Supervisor(Actor):
         """End what came to us when its own parent died: no tool outlives its agent."""
         strays = [pid for pid in children(os.getpid()) if pid not in self._processes.alive]
         if strays and not self._stopping_now:
-            signal_all(strays, signal.SIGKILL)
+            kill(strays)
             self._reap()
 
 

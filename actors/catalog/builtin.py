@@ -18,7 +18,7 @@ from actors.tools.tool import Effect
 from actors.tools.update_plan import PlanClient, UpdatePlan
 from actors.workspace import Workspace
 
-TOOLS: Final[tuple[type[Any], ...]] = (
+TOOLS: Final[tuple[Any, ...]] = (
     AskUser, BashExec, DelegateTool, ListFiles, Mkdir, Patch, ReadFile, Ripgrep, Rm, Rmdir, UpdatePlan,
 )  # fmt: skip
 """Every tool that is advertised, to the parent and to a subagent alike."""
