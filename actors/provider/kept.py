@@ -16,6 +16,8 @@ import httpx2
 
 BUFFER_LIMIT: Final = 1 << 18
 """Unread bytes at which the kernel is left to hold the rest."""
+JOINED_LIMIT: Final = 1 << 16
+"""Bytes up to which head and body are one write; copying more costs more than a second packet."""
 EXPIRY_S: Final = 120.0
 """Longest idle time; routers forget a silent connection after some minutes without a word."""
 _SOCKET_OPTIONS = (
@@ -155,7 +157,11 @@ class _Link(asyncio.Protocol):
             self._http.send(h11.EndOfMessage())
         except h11.LocalProtocolError:
             raise httpx2.LocalProtocolError("the request is no valid HTTP") from None
-        self._transport.writelines((start, body))
+        if len(body) < JOINED_LIMIT:
+            self._transport.write(start + body)
+        else:
+            self._transport.write(start)
+            self._transport.write(memoryview(body))
 
     async def receive_head(self) -> h11.Response:
         while True:

@@ -1,0 +1,435 @@
+"""The provider against a real HTTP server: the SDK, the connection, retries, deadlines, keys."""
+
+import asyncio
+import gc
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import aclosing
+from typing import Any, TypeVar
+
+import pytest
+
+from actors.conversation import Conversation, encode_head, encode_system, encode_user
+from actors.provider.direct import DirectProvider
+from actors.provider.interface import ProviderError
+from actors.provider.retry import RetryPolicy
+from actors.settings import Timeouts, normalize_base_url
+from ipc.messages import ModelAnswer, ReasoningDelta, RetryScheduled, StreamEvent, TextDelta, Usage
+from tests.fakes.scripted_server import (
+    ScriptedServer,
+    Step,
+    call,
+    chunks,
+    comment,
+    drop,
+    gate,
+    say,
+    stall,
+    status,
+)
+
+T = TypeVar("T")
+KEY = "sk-canary-0123456789"
+AT_ONCE = RetryPolicy(attempts=4, base_s=0.0)
+QUICK = Timeouts(connect_s=1.0, idle_s=0.1, total_s=5.0)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(api_key=KEY) as started:
+        yield started
+
+
+def conversation(*messages: bytes) -> Conversation:
+    head = encode_head("m", b"[]", {"stream": True, "stream_options": {"include_usage": True}})
+    return Conversation(head, [encode_system("s"), *(messages or (encode_user("hello"),))])
+
+
+def make(url: str, key: str | None = KEY, timeouts: Timeouts | None = None, **options: Any) -> DirectProvider:
+    return DirectProvider(url, key, timeouts or Timeouts(), options.pop("retry", AT_ONCE))
+
+
+async def collect(provider: DirectProvider, sent: Conversation | None = None) -> list[StreamEvent]:
+    return [event async for event in provider.stream(sent or conversation())]
+
+
+def play(work: Callable[[DirectProvider], Awaitable[T]], url: str, **options: Any) -> T:
+    """Do some work with a provider, and close it."""
+
+    async def main() -> T:
+        async with aclosing(make(url, **options)) as provider:
+            return await work(provider)
+
+    return asyncio.run(main())
+
+
+def run(url: str, *sent: Conversation, turns: int = 1, **options: Any) -> list[StreamEvent]:
+    """All events of so many turns with one provider."""
+
+    async def work(provider: DirectProvider) -> list[StreamEvent]:
+        return [e for one in sent or [conversation()] * turns for e in await collect(provider, one)]
+
+    return play(work, url, **options)
+
+
+def fail(url: str, **options: Any) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        run(url, **options)
+    return caught.value
+
+
+# --- the answer ---------------------------------------------------------------------------------------------
+
+
+def test_text_reasoning_calls_and_usage_arrive(server: ScriptedServer) -> None:
+    server.add(say(["Hel", gate("go"), "lo"], reasoning="hm"), call("f", {"a": 1}, id="c1"))
+    server.open("go")
+    events = run(server.base_url, turns=2)
+    usage = Usage(prompt_tokens=100, cached_tokens=60, completion_tokens=10)
+    answers = [e for e in events if isinstance(e, ModelAnswer)]
+    assert answers[0] == ModelAnswer(text="Hello", reasoning="hm", finish_reason="stop", usage=usage)
+    assert answers[1].tool_calls[0].arguments == '{"a": 1}'
+    assert "".join(e.text for e in events if isinstance(e, TextDelta)) == "Hello"
+    assert "".join(e.text for e in events if isinstance(e, ReasoningDelta)) == "hm"
+    server.assert_done()
+
+
+def test_text_is_passed_on_while_the_response_is_open(server: ScriptedServer) -> None:
+    server.add(say(["first", gate("go"), "second"]))
+
+    async def work(provider: DirectProvider) -> list[StreamEvent]:
+        stream = provider.stream(conversation())
+        first = await anext(stream)
+        server.open("go")
+        return [first, *[event async for event in stream]]
+
+    assert play(work, server.base_url)[:2] == [TextDelta(text="first"), TextDelta(text="second")]
+
+
+def test_the_body_goes_out_as_the_very_bytes_of_the_conversation(server: ScriptedServer) -> None:
+    server.add(say("x"))
+    sent = conversation(encode_user("é 🐕 \u2028"))
+    run(server.base_url, sent)
+    assert server.requests[0].body == sent.body()
+
+
+def test_requests_share_one_connection(server: ScriptedServer) -> None:
+    server.add(say("a"), call("f", {}), status(500), say(["b", comment(), gate("go"), "c"]), say("d"))
+    server.open("go")
+    run(server.base_url, turns=4)
+    assert {r.connection for r in server.requests} == {1}
+
+
+def test_a_large_body_arrives_whole(server: ScriptedServer) -> None:
+    server.add(say("x"))
+    sent = conversation(*[encode_user("y" * 100_000)] * 40)
+    run(server.base_url, sent)
+    assert server.requests[0].body == sent.body()
+
+
+def test_comments_and_broken_characters_do_no_harm(server: ScriptedServer) -> None:
+    head, tail = b'data: {"choices":[{"delta":{"content":"a', b'"}}]}\n\n'
+    server.add(chunks(b": ping\n\n", head + b"\xff" + tail, head + b"\\ud83d" + tail))
+    answer = run(server.base_url)[-1]
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text.startswith("a\ufffda")
+
+
+def test_a_server_that_does_not_stream_is_understood(server: ScriptedServer) -> None:
+    body = b'{"choices":[{"index":0,\n"message":{"content":"whole"},"finish_reason":"stop"}]}'
+    server.add(Step(status=201, body=body))
+    answer = run(server.base_url)[-1]
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text == "whole"
+
+
+# --- what goes wrong ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("code", [408, 409, 429, 500, 503])
+def test_passing_troubles_are_retried_and_told(server: ScriptedServer, code: int) -> None:
+    server.add(status(code), drop(), say("fine"))
+    events = run(server.base_url)
+    retries = [e for e in events if isinstance(e, RetryScheduled)]
+    assert [r.attempt for r in retries] == [2, 3]
+    assert str(code) in retries[0].reason
+    assert isinstance(events[-1], ModelAnswer)
+    server.assert_done()
+
+
+def test_retries_are_bounded_once(server: ScriptedServer) -> None:
+    server.add(*[status(503, body={"error": {"message": "overloaded"}})] * 9)
+    error = fail(server.base_url, retry=RetryPolicy(attempts=3, base_s=0.0))
+    assert (error.code, len(server.requests)) == ("server_error", 3)
+    assert "overloaded" in error.message
+
+
+def test_retry_after_is_kept_to(server: ScriptedServer) -> None:
+    server.add(status(429, {"Retry-After": "0.2"}), say("fine"))
+    events = run(server.base_url)
+    assert [e.delay_s for e in events if isinstance(e, RetryScheduled)] == [0.2]
+    first, second = server.requests
+    assert second.began_at - first.finished_at >= 0.19
+
+
+def test_a_server_that_asks_for_an_hour_is_not_waited_for(server: ScriptedServer) -> None:
+    server.add(status(429, {"Retry-After": "3600"}))
+    assert fail(server.base_url).code == "rate_limited"
+
+
+def test_a_spent_quota_is_not_retried(server: ScriptedServer) -> None:
+    server.add(status(429, body={"error": {"message": "no quota", "code": "insufficient_quota"}}))
+    assert "no quota" in fail(server.base_url).message
+
+
+def test_a_refused_connection_names_the_url(server: ScriptedServer) -> None:
+    server.close()
+    error = fail(server.base_url)
+    assert error.code == "unreachable"
+    assert server.base_url in error.message
+
+
+def test_nothing_is_retried_after_the_first_byte(server: ScriptedServer) -> None:
+    server.add(drop("half"), say("never"))
+    error = fail(server.base_url)
+    assert (error.code, error.partial_text, len(server.requests)) == ("connection_lost", "half", 1)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        drop("half", reset=False),
+        drop(call("f", '{"path": "x', id="c")),
+        say("half", finish_reason=None, done=False),
+    ],
+)
+def test_a_cut_stream_is_no_answer(server: ScriptedServer, step: Step) -> None:
+    server.add(step)
+    assert fail(server.base_url).code == "connection_lost"
+
+
+def test_a_connection_lost_behind_the_finish_reason_is_an_answer(server: ScriptedServer) -> None:
+    end = {"choices": [{"index": 0, "delta": {"content": "all"}, "finish_reason": "stop"}]}
+    server.add(Step(parts=chunks(end).parts, after_part=drop("").after_part))
+    answer = run(server.base_url)[-1]
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text == "all"
+
+
+@pytest.mark.parametrize("event", [b"{nonsense", b"[1]", b"[" * 9999])
+def test_what_is_no_chunk_is_a_bad_stream(server: ScriptedServer, event: bytes) -> None:
+    server.add(chunks(b"data: " + event + b"\n\n"))
+    assert fail(server.base_url).code == "bad_stream"
+
+
+def test_an_error_inside_the_stream_is_told(server: ScriptedServer) -> None:
+    server.add(chunks({"error": {"message": f"overloaded {KEY}", "code": 502}}))
+    error = fail(server.base_url)
+    assert error.code == "server_error"
+    assert "overloaded" in error.message
+    assert KEY not in error.message
+
+
+@pytest.mark.parametrize("every", [None, 0.02])
+def test_silence_and_mere_comments_end_in_an_idle_timeout(
+    server: ScriptedServer, every: float | None
+) -> None:
+    server.add(stall("half", comment_every_s=every))
+    started = time.monotonic()
+    error = fail(server.base_url, timeouts=QUICK)
+    assert (error.code, error.partial_text) == ("idle_timeout", "half")
+    assert time.monotonic() - started < 3.0
+    server.wait(lambda s: s.requests[0].aborted_at)
+
+
+def test_an_answer_that_never_ends_meets_the_total_deadline(server: ScriptedServer) -> None:
+    server.add(stall("half", comment_every_s=0.02))
+    error = fail(server.base_url, timeouts=Timeouts(connect_s=1.0, idle_s=60.0, total_s=0.2))
+    assert (error.code, error.partial_text) == ("total_timeout", "half")
+
+
+def test_a_wait_beyond_the_total_deadline_is_not_begun(server: ScriptedServer) -> None:
+    server.add(status(503, {"Retry-After": "30"}))
+    assert fail(server.base_url, timeouts=QUICK).code == "server_error"
+
+
+def test_a_missing_end_behind_done_costs_the_connection_not_the_answer(server: ScriptedServer) -> None:
+    whole = b'data: {"choices":[{"delta":{"content":"all"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+    server.add(Step(parts=chunks(whole).parts, after_part=stall().after_part), say("next"))
+    events = run(server.base_url, turns=2)
+    assert [e.text for e in events if isinstance(e, ModelAnswer)] == ["all", "next"]
+    assert [r.connection for r in server.requests] == [1, 2]
+
+
+# --- cancelling ---------------------------------------------------------------------------------------------
+
+
+async def cancel_task(provider: DirectProvider, server: ScriptedServer) -> None:
+    task = asyncio.ensure_future(collect(provider))
+    await asyncio.to_thread(server.wait_for_requests, 1)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def close_stream(provider: DirectProvider, _: ScriptedServer) -> None:
+    stream = provider.stream(conversation())
+    await anext(stream)
+    await stream.aclose()
+
+
+@pytest.mark.parametrize("cancel", [cancel_task, close_stream])
+def test_cancelling_aborts_the_request_at_once(
+    server: ScriptedServer, cancel: Callable[[DirectProvider, ScriptedServer], Awaitable[None]]
+) -> None:
+    server.add(stall("half"), say("fine"))
+
+    async def work(provider: DirectProvider) -> float:
+        await provider.prepare()
+        await cancel(provider, server)
+        cancelled_at = time.monotonic()
+        await asyncio.to_thread(server.wait, lambda s: s.requests[0].aborted_at)
+        assert (await collect(provider))[-1]
+        return server.requests[0].aborted_at - cancelled_at
+
+    assert play(work, server.base_url) < 0.1
+
+
+def test_a_wait_for_a_retry_can_be_cancelled(server: ScriptedServer) -> None:
+    server.add(status(429, {"Retry-After": "50"}))
+
+    async def work(provider: DirectProvider) -> None:
+        stream = provider.stream(conversation())
+        assert isinstance(await anext(stream), RetryScheduled)
+        waiting = asyncio.ensure_future(anext(stream))
+        await asyncio.wait([waiting], timeout=0.05)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+
+    play(work, server.base_url)
+    server.assert_done()
+
+
+# --- keys and addresses -------------------------------------------------------------------------------------
+
+
+def test_a_wrong_key_is_told_without_showing_it(server: ScriptedServer) -> None:
+    error = fail(server.base_url, key="sk-wrong-canary")
+    assert error.code == "unauthorized"
+    assert error.next_step
+    assert "Incorrect API key" in error.message
+    assert "sk-wrong-canary" not in repr(error.__dict__)
+    assert error.__cause__ is None
+
+
+@pytest.mark.parametrize("key", ["sk-new\nline", "sk-ключ", "sk with space"])
+def test_a_key_that_no_header_can_carry_is_not_sent(server: ScriptedServer, key: str) -> None:
+    error = fail(server.base_url, key=key)
+    assert error.code == "unauthorized"
+    assert key not in error.message
+    assert not server.requests
+
+
+def test_a_provider_shows_no_key() -> None:
+    provider = make("http://localhost:1/v1")
+    assert KEY not in repr(provider) + repr(vars(provider))
+
+
+def test_a_keyless_server_gets_no_key_and_nothing_meant_for_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "canary")
+    with ScriptedServer([say("x")]) as server:
+        run(server.base_url, key=None)
+        assert "canary" not in str(server.requests[0].headers)
+        assert "authorization" not in server.requests[0].headers
+
+
+def test_requests_say_nothing_about_this_machine(server: ScriptedServer) -> None:
+    server.add(say("x"))
+    run(server.base_url)
+    assert not [name for name in server.requests[0].headers if name.startswith("x-stainless-os")]
+
+
+@pytest.mark.parametrize("suffix", ["", "/", "/chat/completions", "/chat/completions/", " "])
+def test_base_urls_are_taken_as_people_write_them(server: ScriptedServer, suffix: str) -> None:
+    server.add(say("x"), say("y"))
+    run(server.base_url + suffix)
+    run(normalize_base_url(server.base_url + suffix))
+    server.assert_done()
+
+
+def test_another_prefix_is_left_alone() -> None:
+    with ScriptedServer([say("x")], prefix="/api/paas/v4") as server:
+        run(server.base_url + "/")
+        server.assert_done()
+
+
+def test_a_wrong_path_shows_the_final_url(server: ScriptedServer) -> None:
+    error = fail(server.base_url + "/v1")
+    assert error.code == "not_found"
+    assert server.base_url + "/v1/chat/completions" in error.message
+
+
+def test_a_redirect_is_told_and_the_key_goes_nowhere(server: ScriptedServer) -> None:
+    with ScriptedServer([say("never")]) as other:
+        server.add(status(307, {"Location": other.base_url + "/chat/completions"}))
+        error = fail(server.base_url)
+        assert other.base_url in error.message
+        assert not other.requests
+
+
+def test_a_proxy_is_not_asked_for_this_machine(
+    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    server.add(say("x"))
+    run(server.base_url)
+    server.assert_done()
+
+
+def test_a_proxy_carries_requests_to_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    with ScriptedServer([say("x")]) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
+        with pytest.raises(ProviderError):
+            run("http://model.invalid/v1", retry=RetryPolicy(attempts=1))
+        assert proxy.violations == ["no such path: http://model.invalid/v1/chat/completions"]
+
+
+# --- loading ------------------------------------------------------------------------------------------------
+
+
+def test_constructing_imports_nothing_and_preparing_leaves_the_loop_alive() -> None:
+    code = """
+import asyncio, sys, time
+from actors.provider.direct import DirectProvider
+from actors.settings import Timeouts
+
+async def main():
+    provider = DirectProvider("http://127.0.0.1:1/v1", None, Timeouts())
+    assert "openai" not in sys.modules and "httpx2" not in sys.modules
+    preparing = asyncio.ensure_future(provider.prepare())
+    beats = 0
+    while not preparing.done():
+        await asyncio.sleep(0.005)
+        beats += 1
+    assert "openai" in sys.modules
+    print(beats)
+
+asyncio.run(main())
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True
+    )
+    assert int(done.stdout) >= 3
+
+
+def test_nothing_is_left_open_after_closing(server: ScriptedServer) -> None:
+    server.add(say("x"))
+    before = len(os.listdir("/proc/self/fd"))
+    run(server.base_url)
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before

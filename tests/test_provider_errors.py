@@ -1,0 +1,79 @@
+"""Errors of the wire: their code, what they say, what they never say."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.provider import errors
+
+URL = "http://localhost:1234/v1/chat/completions"
+
+
+def said(message: str, code: str = "") -> Any:
+    return {"error": {"message": message, "code": code, "type": "some_error"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (400, said("bad thing"), "bad_request"),
+        (400, said("too long", "context_length_exceeded"), "context_length_exceeded"),
+        (400, said("This model's maximum context length is 8192 tokens"), "context_length_exceeded"),
+        (400, said("the request exceeds the available context size"), "context_length_exceeded"),
+        (413, "Payload Too Large", "context_length_exceeded"),
+        (401, said("Incorrect API key"), "unauthorized"),
+        (403, said("no"), "forbidden"),
+        (404, said("The model `x` does not exist", "model_not_found"), "model_not_found"),
+        (404, "<html><body>nginx</body></html>", "not_found"),
+        (429, said("too many tokens per minute"), "rate_limited"),
+        (429, said("You exceeded your current quota", "insufficient_quota"), "rate_limited"),
+        (307, "", "bad_request"),
+        (500, "", "server_error"),
+        (529, {"detail": "overloaded"}, "server_error"),
+    ],
+)
+def test_every_status_has_its_code_and_says_what_to_do(status: int, body: Any, code: str) -> None:
+    error = errors.from_status(status, errors.read_detail(body), URL)
+    assert error.code == code
+    assert URL in error.message
+    assert error.next_step
+
+
+def test_the_servers_own_words_are_told_but_no_page_of_html() -> None:
+    assert "overloaded" in errors.from_status(503, errors.read_detail({"detail": "overloaded"}), URL).message
+    assert "nginx" not in errors.from_status(502, errors.read_detail("<html>nginx</html>"), URL).message
+
+
+def test_a_missing_key_is_told_apart_from_a_wrong_one() -> None:
+    detail = errors.read_detail(said("nope"))
+    assert "none is set" in errors.from_status(401, detail, URL, has_key=False).message
+    assert "none is set" not in errors.from_status(401, detail, URL, has_key=True).message
+
+
+def test_a_redirect_names_its_target() -> None:
+    error = errors.from_status(307, errors.read_detail(""), URL, location="https://other.test/v1")
+    assert "https://other.test/v1" in error.message
+
+
+def test_what_a_server_says_is_one_bounded_line() -> None:
+    message = errors.from_status(500, errors.read_detail(said("a\nb " * 5000)), URL).message
+    assert len(message) < 700
+    assert "\n" not in message
+
+
+def test_keys_are_taken_out_by_value_in_every_form() -> None:
+    key = 'sk-a/b+c"d'
+    redact = errors.Redactor([key, ""])
+    for form in (key, 'sk-a/b+c\\"d', "sk-a%2Fb%2Bc%22d"):
+        assert redact(f"before {form} after") == "before [key] after"
+
+
+@given(
+    st.recursive(st.none() | st.text() | st.integers(), lambda x: st.dictionaries(st.text(), x) | st.lists(x))
+)
+def test_no_body_breaks_the_reading_of_an_error(body: Any) -> None:
+    for status in (400, 404, 429, 500):
+        assert errors.from_status(status, errors.read_detail(body), URL).message
+    assert errors.from_stream({"error": body}, URL).message
