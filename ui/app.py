@@ -13,7 +13,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Coroutine, Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
 
 import urwid
 
@@ -24,7 +24,7 @@ from ui import theme
 from ui.desk import Desk, Message, Order, Send
 from ui.keyboard import Keyboard
 from ui.screen import Screen
-from ui.state import ViewState, apply, rebuild
+from ui.state import ViewState, apply, lose, rebuild
 from ui.terminal import Terminal, suspend_group
 from ui.view import View
 from ui.widgets.row import Size
@@ -101,14 +101,19 @@ class App:
         self._draw_soon()
 
     def _take_news(self) -> None:
-        now = self._view.clock()
+        state, now = self._view.state, self._view.clock()
         while self._news:
-            source, is_snapshot, facts = self._news.popleft()
-            if is_snapshot:
-                rebuild(self._view.state, source, facts)
-            else:
-                for fact in facts:
-                    apply(self._view.state, fact, now)
+            source, kind, facts = self._news.popleft()
+            match kind:
+                case "snapshot":
+                    rebuild(state, source, facts)
+                case "fact":
+                    for fact in facts:
+                        apply(state, fact, now)
+                case "lost":
+                    lose(state, source)
+                case _:
+                    assert_never(kind)
         self._carry_out(self._view.desk.advance(self._view.state))
         self._screen.changed()
 

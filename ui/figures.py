@@ -1,4 +1,6 @@
-"""Numbers as people read them: durations, token counts, money; every form has a bounded width."""
+"""Numbers as people read them: durations, times, token counts, money; every form has a bounded width."""
+
+from datetime import datetime
 
 
 def duration(milliseconds: int) -> str:
@@ -34,3 +36,11 @@ def count(number: int) -> str:
 def money(dollars: float) -> str:
     """Return US dollars, small amounts with the digits that matter: `$0.0042`, `$0.12`, `$3.40`."""
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
+
+
+def local_time(stamp: str) -> str:
+    """Return an ISO 8601 time as `14:05` of the local zone; empty when it is none."""
+    try:
+        return datetime.fromisoformat(stamp).astimezone().strftime("%H:%M")
+    except ValueError:
+        return ""

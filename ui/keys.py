@@ -58,6 +58,7 @@ BINDINGS: Final = (
     Binding("redraw", ("ctrl l",), "Ctrl-L", "draw the screen again"),
 )
 HELP_IN_EMPTY_LINE: Final = "?"
+DIGITS: Final = "1-9"
 PASTE_BEGIN: Final = "begin paste"
 PASTE_END: Final = "end paste"
 

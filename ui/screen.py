@@ -59,8 +59,8 @@ class Screen(urwid.Widget):
         """Draw what the state now says."""
         self.transcript.changed()
         self.panel.changed()
-        ask = self.view.state.ask
-        if ask is None or ask.ask_id in self.view.desk.settled:
+        ask = self.view.waiting_ask
+        if ask is None:
             self.form = None
         elif self.form is None or self.form.ask.ask_id != ask.ask_id:
             self.form = AskForm(self.view, ask)

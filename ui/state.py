@@ -78,6 +78,8 @@ class ViewState:
     """None until the plan store has told."""
     processes: dict[ActorName, ProcessStarted | ProcessExited] = field(default_factory=dict)
     """The last news of each process."""
+    cut_off: bool = False
+    """Whether the connection to the parent has broken and nothing was heard since."""
 
     @property
     def ask(self) -> AskRaised | None:
@@ -91,11 +93,17 @@ class ViewState:
         return news if isinstance(news, ProcessExited) else None
 
 
+def lose(state: ViewState, source: Source) -> None:
+    """Note that the connection to `source` has broken."""
+    state.cut_off = state.cut_off or source == "parent"
+
+
 def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...]) -> None:
     """Forget what `source` has told and apply its snapshot instead."""
     match source:
         case "parent":
             state.conversation = Conversation()
+            state.cut_off = False
         case "plan_store":
             state.plan = None
         case "supervisor":

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ipc.messages import AskRaised
 from ui.desk import Desk
 from ui.state import ViewState
 from ui.theme import Glyphs
@@ -30,3 +31,9 @@ class View:
         """Whether something on the screen changes with time alone."""
         talk = self.state.conversation
         return talk.running or (talk.activity is not None and talk.activity.fact.active)
+
+    @property
+    def waiting_ask(self) -> AskRaised | None:
+        """The approval or question that the person has not answered yet."""
+        ask = self.state.ask
+        return None if ask is None or ask.ask_id in self.desk.settled else ask

@@ -1,7 +1,7 @@
 """The screen's connections: it follows three publishers and sends to their mailboxes."""
 
 from collections.abc import Callable
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 from ipc.bus import Follower
 from ipc.channel import Channel
@@ -10,8 +10,8 @@ from ipc.mailbox import Link
 from ipc.messages import AnyCommand, AnyFact, AnyReply
 from ui.state import Source
 
-News = tuple[Source, bool, tuple[AnyFact, ...]]
-"""Who tells, whether it is a snapshot, and the facts."""
+News = tuple[Source, Literal["snapshot", "fact", "lost"], tuple[AnyFact, ...]]
+"""Who tells, what kind of news it is, and the facts."""
 
 _SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
@@ -23,7 +23,7 @@ class Wires:
         place = RunPlace.open(run_directory)
         self._deliver = deliver
         self._channel = Channel(frame_limit=place.run.frame_limit)
-        self._links = {source: Link(self._channel, "ui", place.mailbox(source)) for source in _SOURCES}
+        self._links = {source: self._link(source, place.mailbox(source)) for source in _SOURCES}
         self._followers = [self._follow(source, place.facts(source)) for source in _SOURCES]
 
     async def ask(self, target: Source, command: AnyCommand, deadline_s: float) -> AnyReply:
@@ -36,11 +36,14 @@ class Wires:
             follower.close()
         self._channel.close()
 
+    def _link(self, source: Source, address: str) -> Link:
+        return Link(self._channel, "ui", address, on_gone=lambda: self._deliver((source, "lost", ())))
+
     def _follow(self, source: Source, address: str) -> Follower:
         return Follower(
             self._channel,
             self._links[source],
             address,
-            on_reset=lambda facts: self._deliver((source, True, facts)),
-            on_fact=lambda fact: self._deliver((source, False, (fact,))),
+            on_reset=lambda facts: self._deliver((source, "snapshot", facts)),
+            on_fact=lambda fact: self._deliver((source, "fact", (fact,))),
         )

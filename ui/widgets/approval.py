@@ -11,7 +11,7 @@ from ipc.messages import AskRaised, SettleAsk
 from ui import asking, keys
 from ui.view import View
 from ui.widgets.composer import LineEditor
-from ui.widgets.row import Content, Part, Row, Size, scroll_bar, width
+from ui.widgets.row import Content, Part, Row, Scrolled, Size, width
 
 _AROUND_CHOICES: Final = 5
 """Rows that head, title and a useful part of the body take; with less, only the chosen answer is shown."""
@@ -37,8 +37,7 @@ class AskForm(urwid.Widget):
         self._chosen = 0
         self._editor: LineEditor | None = None
         self._body = urwid.Scrollable(urwid.Text(_body_markup(ask), wrap=urwid.ANY))
-        self._bar = scroll_bar(self._body, view.glyphs)
-        self._body_size = (1, 1)
+        self._bar = Scrolled(self._body, lambda size: self._body.rows_max(size) <= size[1], view.glyphs)
 
     @property
     def armed(self) -> bool:
@@ -50,7 +49,6 @@ class AskForm(urwid.Widget):
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         parts = self._layout(size[0])
-        self._body_size = (max(1, size[0] - 1), parts[2][1])
         form = urwid.CanvasCombine(
             [
                 (widget.render((size[0],), has_focus and focus), None, has_focus)
@@ -74,7 +72,7 @@ class AskForm(urwid.Widget):
             step = -1 if action == "line_up" else 1
             self._chosen = (self._chosen + step) % len(self._choices)
         elif action in ("page_up", "page_down"):
-            self._body.keypress(self._body_size, action.replace("_", " "))
+            self._body.keypress(self._bar.inner, action.replace("_", " "))
         elif not keys.is_text(key):
             return key
         return None
@@ -107,7 +105,7 @@ class AskForm(urwid.Widget):
         """Return widget, rows and focus of each part from the top; the body takes what is left."""
         compact = self.limit < len(self._choices) + _AROUND_CHOICES
         title = urwid.Text(("strong", self.ask.title), wrap=urwid.CLIP if compact else urwid.SPACE)
-        above: list[AbstractFlowWidget] = [self._row(self._head), title]
+        above: list[AbstractFlowWidget] = [self._row(self._head), urwid.Padding(title, left=_MARGIN)]
         below: list[AbstractFlowWidget] = []
         if self._editor is not None:
             below.append(urwid.Text(("ask", self._choices[self._chosen].label + ":")))
@@ -120,12 +118,12 @@ class AskForm(urwid.Widget):
         body_rows = max(1, min(self._rows_of_body(columns), room))
         return [
             *((widget, widget.rows((columns,)), False) for widget in above),
-            (urwid.BoxAdapter(self._bar, body_rows), body_rows, False),
+            (urwid.Padding(urwid.BoxAdapter(self._bar, body_rows), left=_MARGIN), body_rows, False),
             *((widget, widget.rows((columns,)), self._editor is not None) for widget in below),
         ]
 
     def _rows_of_body(self, columns: int) -> int:
-        return self._body.rows_max((max(1, columns - 1), 1))
+        return self._body.rows_max((max(1, columns - _MARGIN - 1), 1))
 
     def _head(self, columns: int) -> Content:
         rule = self._view.glyphs.rule

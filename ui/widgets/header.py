@@ -26,9 +26,11 @@ def condition(view: View) -> Part:
     sign = glyphs.running[view.phase] + " "
     if (lost := state.parent_lost) is not None:
         return ("warning", "agent is restarting") if lost.restarting else ("error", "agent has ended")
+    if state.cut_off:
+        return "warning", "agent cannot be reached"
     if talk.session is None:
         return "dim", "starting" + glyphs.ellipsis
-    if state.ask is not None:
+    if view.waiting_ask is not None:
         return "ask", "your answer is needed"
     if talk.running and desk.stopping:
         return "warning", sign + "stopping"
@@ -54,6 +56,6 @@ def _short_path(path: str, home: str, columns: int) -> str:
 
 def too_small(columns: int, rows: int) -> list[str]:
     """Return the lines of a screen on which nothing else has room."""
-    return ["too small", f"{columns}x{rows}", "40x10 is enough", f"{keys.shown('interrupt')}: stop"][
-        : max(rows, 1)
-    ]
+    size = f"{columns}x{rows}"
+    lines = ["too small", size, "40x10 is enough", f"{keys.shown('cancel')} stops the turn"]
+    return lines[: max(rows, 1)]

@@ -6,7 +6,7 @@ import urwid
 
 from ui import keys
 from ui.theme import Glyphs
-from ui.widgets.row import Part, Size, scroll_bar
+from ui.widgets.row import Part, Scrolled
 
 WIDEST: Final = 96
 """Columns past which lines get hard to read."""
@@ -17,18 +17,13 @@ class HelpText(urwid.WidgetWrap[urwid.Pile]):
 
     def __init__(self, glyphs: Glyphs) -> None:
         self._scrolled = urwid.Scrollable(urwid.Text(_help_markup()))
-        self._size = (1, 1)
         head = urwid.Text(("strong", "Keys and commands"), wrap=urwid.CLIP)
-        bar = scroll_bar(self._scrolled, glyphs)
-        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, bar)]))
-
-    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        self._size = (max(1, size[0] - 1), max(1, size[1] - 1))
-        return super().render(size, focus)
+        self._bar = Scrolled(self._scrolled, lambda size: self._scrolled.rows_max(size) <= size[1], glyphs)
+        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, self._bar)]))
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
-        self._scrolled.keypress(self._size, key)
+        self._scrolled.keypress(self._bar.inner, key)
         self._invalidate()
 
 
@@ -59,5 +54,5 @@ def _help_markup() -> list[Part]:
     return [
         part
         for name, does in zip(names, helps, strict=True)
-        for part in (("strong", f"{name}\n"), ("dim", f"    {does}\n"))
+        for part in ((None, name), ("dim", f"  {does}\n"))
     ]

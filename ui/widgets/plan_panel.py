@@ -1,5 +1,6 @@
 """The whole plan, every item with every field; beside the transcript, or over it when there is no room."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Final
 
@@ -7,9 +8,10 @@ import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ipc.messages import Plan, PlanItem
+from ui import figures, keys
 from ui.theme import Glyphs, Role
 from ui.view import View
-from ui.widgets.row import Content, Part, Size, scroll_bar
+from ui.widgets.row import Content, Part, Row, Scrolled, Size, parts_width
 
 _STATUS_ROLE: Final[dict[str, Role]] = {
     "pending": "dim",
@@ -17,7 +19,6 @@ _STATUS_ROLE: Final[dict[str, Role]] = {
     "blocked": "warning",
     "done": "ok",
 }
-_STATUS_WORD: Final = {"in_progress": "in progress", "blocked": "blocked"}
 
 
 class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
@@ -29,12 +30,11 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
         self._items: list[AbstractFlowWidget] = []
         self._pile = urwid.Pile([])
         self._scrolled = urwid.Scrollable(self._pile)
-        self._bar = scroll_bar(self._scrolled, view.glyphs)
-        self._size = (1, 1)
+        self._bar = Scrolled(self._scrolled, self._fits, view.glyphs)
         self._following = True
-        self._head = urwid.Text("", wrap=urwid.ELLIPSIS)
         self._fill(None)
-        super().__init__(urwid.Pile([(urwid.PACK, self._head), (urwid.WEIGHT, 1, self._bar)]))
+        head = Row(lambda columns: _head(self._plan, columns), view.glyphs.ellipsis)
+        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, self._bar)]))
 
     def changed(self) -> None:
         """Draw the plan that the state now has."""
@@ -44,22 +44,19 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
             self._fill(plan)
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        columns, rows = size
-        self._size = (max(1, columns - 1), max(1, rows - 1))
         if self._following:
-            self._show_active()
+            self._show_active((max(1, size[0] - 1), max(1, size[1] - 1)))
         return super().render(size, focus)
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
         self._following = False
-        self._scrolled.keypress(self._size, key)
+        self._scrolled.keypress(self._bar.inner, key)
         self._invalidate()
 
     def _fill(self, plan: Plan | None) -> None:
         self._plan = plan
         glyphs = self._view.glyphs
-        self._head.set_text(_markup(_head(plan)))
         if plan is None or not plan.items:
             self._items = [urwid.Text(("dim", "No plan yet. Fido makes one when a task has several steps."))]
         else:
@@ -68,20 +65,22 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
                 self._items.append(urwid.Text(("dim", plan.reason)))
         self._pile.contents = [(item, (urwid.PACK, None)) for item in self._items]
 
-    def _show_active(self) -> None:
-        """Scroll as little as needed so that the active item is whole, or at least begins, in view."""
-        columns, rows = self._size
+    def _fits(self, size: tuple[int, int]) -> bool:
+        return self._scrolled.rows_max(size) <= size[1]
+
+    def _show_active(self, size: tuple[int, int]) -> None:
+        """Scroll as little as needed for the active item, and begin with a whole item when that is enough."""
+        columns, rows = size
         active = _active(self._plan)
         if active is None or self._plan is None:
             return
+        ends = list(itertools.accumulate(item.rows((columns,)) for item in self._items))
+        starts = [0, *ends[:-1]]
         index = self._plan.items.index(active)
-        top = sum(item.rows((columns,)) for item in self._items[:index])
-        end = top + self._items[index].rows((columns,))
-        at = self._scrolled.get_scrollpos(self._size)
-        if end > at + rows:
-            self._scrolled.set_scrollpos(max(0, min(top, end - rows)))
-        elif top < at:
-            self._scrolled.set_scrollpos(top)
+        at = self._scrolled.get_scrollpos(size)
+        if ends[index] > at + rows or starts[index] < at or at not in starts:
+            whole = (start for start in starts[: index + 1] if ends[index] - start <= rows)
+            self._scrolled.set_scrollpos(next(whole, starts[index]))
 
 
 def plan_strip(view: View, columns: int) -> Content:
@@ -97,19 +96,18 @@ def plan_strip(view: View, columns: int) -> Content:
             (_STATUS_ROLE[active.status], glyphs.plan[active.status] + " "),
             (None, active.title),
         ]
-    return left, []
+    return left, [("dim", keys.shown("plan") + " ")]
 
 
-def _head(plan: Plan | None) -> list[Part]:
+def _head(plan: Plan | None, columns: int) -> Content:
     if plan is None or not plan.items:
-        return [("strong", "Plan")]
+        return [("strong", "Plan")], []
+    left: list[Part] = [("strong", f"Plan {_progress(plan)}")]
     blocked = sum(item.status == "blocked" for item in plan.items)
-    head: list[Part] = [("strong", "Plan "), ("strong", _progress(plan))]
     if blocked:
-        head.append(("warning", f"  {blocked} blocked"))
-    if plan.updated_at:
-        head.append(("dim", f"  {plan.updated_at[11:16]} UTC"))
-    return head
+        left.append(("warning", f"  {blocked} blocked"))
+    right: list[Part] = [("dim", f"{figures.local_time(plan.updated_at)} ")]
+    return left, right if parts_width(left) + parts_width(right) < columns else []
 
 
 def _progress(plan: Plan) -> str:
@@ -126,18 +124,18 @@ def _active(plan: Plan | None) -> PlanItem | None:
 
 def _item(item: PlanItem, glyphs: Glyphs) -> AbstractFlowWidget:
     role = _STATUS_ROLE[item.status]
-    title: list[Part] = [("strong" if item.status == "in_progress" else None, item.title)]
-    title.append(("dim", f"  {item.id}"))
-    if item.status in _STATUS_WORD:
-        title.append((role, f"  {_STATUS_WORD[item.status]}"))
-    fields: list[list[Part]] = [[("dim", item.details)]] if item.details else []
+    title = ("strong" if item.status == "in_progress" else None, item.title)
+    second: list[Part] = [(role, item.status.replace("_", " ")), ("dim", f" {glyphs.dot} {item.id}")]
     if item.dependencies:
-        fields.append([("dim", "after "), (None, ", ".join(item.dependencies))])
+        second.append(("dim", f" {glyphs.dot} after {', '.join(item.dependencies)}"))
+    fields: list[list[Part]] = [second]
+    if item.details:
+        fields.append([("dim", item.details)])
     if item.next_action:
         fields.append([("dim", "next "), (None, item.next_action)])
     fields += [[("dim", "evidence "), (None, proof)] for proof in item.evidence]
     lines: list[AbstractFlowWidget] = [
-        urwid.Columns([(2, urwid.Text((role, glyphs.plan[item.status]))), urwid.Text(_markup(title))]),
+        urwid.Columns([(2, urwid.Text((role, glyphs.plan[item.status]))), urwid.Text(_markup([title]))]),
         *(urwid.Padding(urwid.Text(_markup(field)), left=2) for field in fields),
         urwid.Divider(),
     ]

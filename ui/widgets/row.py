@@ -1,14 +1,12 @@
 """One row of the screen: a left part that gives way, a right part that stays."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import urwid
 from urwid.widget.widget import AbstractBoxWidget
 
 from ui.theme import Glyphs
-
-W = TypeVar("W", bound=AbstractBoxWidget)
 
 Part = tuple[str | None, str]
 """A role of the theme (None: plain) and its text."""
@@ -87,8 +85,25 @@ def draw(parts: Sequence[Part], columns: int, role: str | None = None) -> urwid.
     return canvas
 
 
-def scroll_bar(widget: W, glyphs: Glyphs) -> urwid.ScrollBar[W]:
-    """Put the house's quiet scroll bar beside a widget that scrolls."""
-    return urwid.ScrollBar(
-        widget, attr="dim", thumb_attr="dim", thumb_char=glyphs.thumb, trough_char=glyphs.trough
-    )
+class Scrolled(urwid.WidgetWrap[urwid.ScrollBar[AbstractBoxWidget]]):
+    """A widget that scrolls with a bar beside it; the bar's column stays free while everything fits."""
+
+    def __init__(
+        self, widget: AbstractBoxWidget, fits: Callable[[tuple[int, int]], bool], glyphs: Glyphs
+    ) -> None:
+        self._scrolled = widget
+        self._fits = fits
+        self.inner = (1, 1)
+        """Columns and rows that the widget had when it was drawn."""
+        bar = urwid.ScrollBar(
+            widget, attr="dim", thumb_attr="dim", thumb_char=glyphs.thumb, trough_char=glyphs.trough
+        )
+        super().__init__(bar)
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        self.inner = (max(1, size[0] - 1), size[1])
+        if size[0] > 1 and self._fits(self.inner):
+            canvas = urwid.CompositeCanvas(self._scrolled.render(self.inner, focus))
+            canvas.pad_trim_left_right(0, 1)
+            return canvas
+        return super().render(size, focus)

@@ -1,13 +1,22 @@
 """The last row: mode, model, context and tokens, and the keys that matter now."""
 
+from typing import Final
+
 from ui import figures, keys
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width
 
+_SHORT: Final = 60
+
 
 def status_line(view: View, columns: int) -> Content:
     """Return figures on the left and as many key hints on the right as there is room for."""
-    left = _figures(view)
+    left: list[Part] = []
+    for figure in _figures(view, short=columns < _SHORT):
+        part = [("dim", f" {view.glyphs.dot} "), *figure] if left else [(None, " "), *figure]
+        if parts_width(left) + parts_width(part) + 1 > columns and left:
+            break
+        left += part
     right: list[Part] = []
     for name, does in _hints(view):
         hint: list[Part] = [(None, name), ("dim", f" {does}  ")]
@@ -17,31 +26,33 @@ def status_line(view: View, columns: int) -> Content:
     return left, right
 
 
-def _figures(view: View) -> list[Part]:
-    talk, dot = view.state.conversation, ("dim", f" {view.glyphs.dot} ")
+def _figures(view: View, *, short: bool) -> list[list[Part]]:
+    """Return mode, model, context, tokens, cost, each as its parts; the first matter most."""
+    talk = view.state.conversation
     session, usage = talk.session, talk.usage
     if session is None:
         return []
-    parts: list[Part] = [("chrome", " " + session.mode), dot]
-    parts.append((None, "offline model" if session.offline else session.model))
+    model = "offline model" if session.offline else session.model
+    figures_: list[list[Part]] = [[("chrome", session.mode)], [(None, model)]]
     if usage is None:
-        return parts
+        return figures_
     context = figures.count(usage.context_tokens)
     if session.context_window > 0:
-        share = round(100 * usage.context_tokens / session.context_window)
-        context = f"{context}/{figures.count(session.context_window)} {share}%"
-    parts += [dot, ("dim", "context "), (None, context)]
+        share = f"{round(100 * usage.context_tokens / session.context_window)}%"
+        context = share if short else f"{context}/{figures.count(session.context_window)} {share}"
     total = usage.total
     tokens = figures.count(total.prompt_tokens + total.completion_tokens)
-    parts += [dot, (None, tokens), ("dim", " tokens")]
+    figures_ += [[("dim", "context "), (None, context)], [(None, tokens), ("dim", " tokens")]]
     if total.cost_usd is not None:
-        parts += [dot, (None, figures.money(total.cost_usd))]
-    return parts
+        figures_.append([(None, figures.money(total.cost_usd))])
+    return figures_
 
 
 def _hints(view: View) -> list[tuple[str, str]]:
     if view.desk.overlay is not None:
         return [(keys.shown("cancel"), "close"), (keys.shown("line_down"), "scroll")]
+    if view.waiting_ask is not None:
+        return [(keys.DIGITS, "answer"), (keys.shown("page_down"), "read on"), (keys.shown("cancel"), "stop")]
     hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan"), (keys.shown("newline"), "new line")]
     if view.state.conversation.running:
         return [(keys.shown("cancel"), "stop"), (keys.shown("send"), "queue"), *hints]

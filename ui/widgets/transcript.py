@@ -10,10 +10,12 @@ from ui import figures
 from ui.blocks import Block, NoteBlock, TextBlock, ToolBlock, Transcript
 from ui.theme import Glyphs, Role
 from ui.view import View
-from ui.widgets.row import Content, Part, Row, Size, scroll_bar
+from ui.widgets.row import Content, Part, Row, Scrolled, Size
 
 KEPT_WIDGETS: Final = 400
 """Widgets kept for blocks that were visible lately."""
+WIDEST: Final = 104
+"""Columns past which lines get hard to follow."""
 _MARGIN: Final = 2
 LEVEL_ROLE: Final[dict[str, Role]] = {"info": "dim", "warning": "warning", "error": "error"}
 _TOOL_ROLE: Final[dict[str, Role]] = {"ok": "ok", "error": "error", "denied": "warning", "cancelled": "dim"}
@@ -72,22 +74,32 @@ class _List(urwid.ListBox[int]):
         return top.fill[-1].position if top is not None and top.fill else self.focus_position
 
 
-class TranscriptView(urwid.WidgetWrap[urwid.ScrollBar[_List]]):
+class _Measured(urwid.WidgetDecoration[_List]):
+    """The list in columns that read well, on the left of a wider place."""
+
+    def sizing(self) -> frozenset[urwid.Sizing]:
+        return frozenset((urwid.BOX,))
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        canvas = urwid.CompositeCanvas(self._original_widget.render((min(size[0], WIDEST), size[1]), focus))
+        canvas.pad_trim_left_right(0, size[0] - canvas.cols())
+        return canvas
+
+
+class TranscriptView(urwid.WidgetWrap[Scrolled]):
     """The scrolled list; it follows the end until the person scrolls away from it."""
 
     def __init__(self, view: View) -> None:
         self._walker = _Walker(view)
         self._list = _List(self._walker)
-        self._size = (1, 1)
         self.following = True
-        super().__init__(scroll_bar(self._list, view.glyphs))
+        super().__init__(Scrolled(_Measured(self._list), self._fits, view.glyphs))
 
     def changed(self) -> None:
         """Draw what the state now says."""
         self._walker.changed()
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        self._size = (max(1, size[0] - 1), size[1])
         if self.following and len(self._walker):
             self._list.set_focus(len(self._walker) - 1, coming_from="above")
             self._list.set_focus_valign("bottom")
@@ -112,6 +124,15 @@ class TranscriptView(urwid.WidgetWrap[urwid.ScrollBar[_List]]):
         """Show the end and follow it."""
         self.following = True
         self._invalidate()
+
+    def _fits(self, size: tuple[int, int]) -> bool:
+        shown = (min(size[0], WIDEST), size[1])
+        return len(self._walker) <= size[1] and len(self._list.ends_visible(shown)) == 2
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        columns, rows = self._w.inner
+        return min(columns, WIDEST), rows
 
 
 def drawn(block: Block, view: View) -> AbstractFlowWidget:

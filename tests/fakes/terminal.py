@@ -1,0 +1,175 @@
+"""A program in a real pty, its screen kept by a terminal emulator."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pyte
+
+DEADLINE_S = 20.0
+ENVIRONMENT = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
+
+# What a person types, as a terminal sends it.
+ENTER, ESC, CTRL_C, CTRL_J, CTRL_Z = "\r", "\x1b", "\x03", "\n", "\x1a"
+UP, DOWN, PAGE_UP, PAGE_DOWN, F1, F2 = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~", "\x1bOP", "\x1bOQ"
+ALT_ENTER, ALT_UP = "\x1b\r", "\x1b[1;3A"
+
+
+class TerminalProgram:
+    """Runs one command; `screen` is what a person sees of it."""
+
+    def __init__(
+        self,
+        command: list[str],
+        columns: int = 80,
+        rows: int = 24,
+        environment: dict[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        self.screen = pyte.Screen(columns, rows)
+        self.written = bytearray()
+        """Every byte the program has written."""
+        self._stream = pyte.ByteStream(self.screen)
+        self.fd, tty = os.openpty()
+        self._set_size(columns, rows)
+        self.modes_before = termios.tcgetattr(tty)
+        self._tty = tty
+        self.process = subprocess.Popen(
+            command,
+            stdin=tty,
+            stdout=tty,
+            stderr=tty,
+            env=ENVIRONMENT | (environment or {}),
+            cwd=cwd,
+            start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        )
+        os.set_blocking(self.fd, False)
+
+    @property
+    def text(self) -> str:
+        """The screen as lines."""
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    @property
+    def modes(self) -> list[object]:
+        """The terminal's settings, as `stty` knows them."""
+        return termios.tcgetattr(self._tty)
+
+    def line_with(self, text: str) -> str:
+        """The first line that holds a text; empty when none does."""
+        return next((line.rstrip() for line in self.screen.display if text in line), "")
+
+    def type(self, text: str) -> None:
+        """Type on the keyboard."""
+        data = text.encode()
+        while data:
+            select.select([], [self.fd], [], DEADLINE_S)
+            data = data[os.write(self.fd, data) :]
+
+    def paste(self, text: str) -> None:
+        """Paste, as a terminal with bracketed paste does."""
+        self.type(f"\x1b[200~{text.replace(chr(10), chr(13))}\x1b[201~")
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the window's size."""
+        self.screen.resize(rows, columns)
+        self._set_size(columns, rows)
+
+    def take(self) -> bool:
+        """Read what is there; False at the end."""
+        with contextlib.suppress(BlockingIOError):
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError as error:
+                if isinstance(error, BlockingIOError):
+                    raise
+                return False
+            self.written += data
+            self._stream.feed(data)
+        return True
+
+    def until(self, condition: Callable[[], bool], what: str = "", deadline_s: float = DEADLINE_S) -> None:
+        """Read until the screen is as expected. Raises `AssertionError` with the screen."""
+        end = time.monotonic() + deadline_s
+        while not condition():
+            ready, _, _ = select.select([self.fd], [], [], max(0.0, end - time.monotonic()))
+            if not ready or not self.take():
+                raise AssertionError(f"{what or 'what was expected'} did not come; the screen:\n{self.text}")
+
+    async def shows(self, *texts: str, deadline_s: float = DEADLINE_S) -> None:
+        """Wait until all texts stand on the screen."""
+        await self.becomes(lambda: all(text in self.text for text in texts), f"{texts}", deadline_s)
+
+    async def becomes(
+        self, condition: Callable[[], bool], what: str = "it", deadline_s: float = DEADLINE_S
+    ) -> None:
+        """Wait on the running loop until the screen is as expected."""
+        loop = asyncio.get_running_loop()
+        changed = asyncio.Event()
+        ended = False
+
+        def read() -> None:
+            nonlocal ended
+            if not self.take():
+                ended = True
+                loop.remove_reader(self.fd)
+            changed.set()
+
+        loop.add_reader(self.fd, read)
+        try:
+            async with asyncio.timeout(deadline_s):
+                while not condition():
+                    assert not ended, f"ended before {what}; the screen:\n{self.text}"
+                    changed.clear()
+                    await changed.wait()
+        except TimeoutError:
+            raise AssertionError(f"{what} did not come; the screen:\n{self.text}") from None
+        finally:
+            loop.remove_reader(self.fd)
+
+    async def ends(self, deadline_s: float = DEADLINE_S) -> int:
+        """Wait for the program's end, reading what it still writes; return its status."""
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        pidfd = os.pidfd_open(self.process.pid)
+        loop.add_reader(pidfd, ended.set)
+        loop.add_reader(self.fd, self.take)
+        try:
+            async with asyncio.timeout(deadline_s):
+                await ended.wait()
+        except TimeoutError:
+            raise AssertionError(f"the end did not come; the screen:\n{self.text}") from None
+        finally:
+            loop.remove_reader(pidfd)
+            loop.remove_reader(self.fd)
+            os.close(pidfd)
+        self.take()
+        return self.process.wait()
+
+    def close(self) -> None:
+        """End the program and take what it has still written."""
+        if self.process.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        os.close(self.fd)
+        os.close(self._tty)
+
+    def _set_size(self, columns: int, rows: int) -> None:
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def __enter__(self) -> "TerminalProgram":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
