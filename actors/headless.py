@@ -1,11 +1,12 @@
 """The front of `fido run`: prints one turn's facts, settles what nobody can be asked, exits."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from actors.headless_output import FactFilter, Format, Printer, printer_for
 from ipc import kernel
@@ -18,7 +19,11 @@ from ipc.messages import (
     AnyFact,
     AskRaised,
     CancelTurn,
+    GetPlan,
+    PlanChanged,
+    PlanStored,
     Problem,
+    SessionOpened,
     SettleAsk,
     TurnFinished,
 )
@@ -27,6 +32,7 @@ EXIT_STATUS: Final = {"completed": 0, "failed": 1, "limit": 3, "cancelled": 1}
 NEEDED_APPROVAL: Final = 4
 CANCEL_PATIENCE_S: Final = 3.0
 """How long a cancelled turn may take to report its end."""
+LAST_PLAN_S: Final = 1.0
 NOBODY_ANSWERS: Final = "Nobody can answer in a headless run. Decide yourself, or say what you need to know."
 NOBODY_APPROVES: Final = (
     "Nobody can approve in a headless run. Do without, or tell the user to pass --allow {tool}."
@@ -49,8 +55,8 @@ class Headless:
         self._timed_out = False
         self._needed_approval = False
         self._channel = Channel(frame_limit=place.run.frame_limit)
-        self._parent = Link(self._channel, "headless", place.mailbox("parent"))
         self._plans = Link(self._channel, "headless", place.mailbox("plan_store"))
+        self._parent = Link(self._channel, "headless", place.mailbox("parent"))
 
     async def run(self) -> int:
         """Print until the turn is over; return the exit status of `fido run`."""
@@ -58,12 +64,11 @@ class Headless:
         loop.set_exception_handler(self._crash)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._interrupt, number)
-        for link, actor in ((self._plans, "plan_store"), (self._parent, "parent")):
-            facts = self._place.facts(actor)  # type: ignore[arg-type]
-            Follower(self._channel, link, facts, on_reset=self._filter.reset, on_fact=self._filter.fact)
+        self._follow("parent", self._parent)
         if self._timeout_s is not None:
             loop.call_later(self._timeout_s, self._time_out)
         finished = await self._finished
+        await self._take_last_plan()
         self._printer.finish(self._judged(finished))
         self._channel.close()
         return self._status(finished)
@@ -73,8 +78,22 @@ class Headless:
         if not self._finished.done():
             self._finished.set_exception(context.get("exception") or RuntimeError(context["message"]))
 
+    def _follow(self, actor: Literal["parent", "plan_store"], link: Link) -> None:
+        facts = self._place.facts(actor)
+        Follower(self._channel, link, facts, on_reset=self._filter.reset, on_fact=self._filter.fact)
+
+    async def _take_last_plan(self) -> None:
+        """Two publishers have no common order: ask, so that the last plan is not told too late."""
+        with contextlib.suppress(IpcError):
+            reply = await self._plans.ask(GetPlan(), LAST_PLAN_S)
+            if isinstance(reply, PlanStored):
+                self._filter.fact(PlanChanged(plan=reply.plan))
+
     def _take(self, fact: AnyFact) -> None:
-        if isinstance(fact, TurnFinished):
+        if isinstance(fact, SessionOpened):
+            self._printer.show(fact)  # always the first line; the plan comes behind it
+            self._follow("plan_store", self._plans)
+        elif isinstance(fact, TurnFinished):
             if not self._finished.done():
                 self._finished.set_result(fact)
         elif isinstance(fact, AskRaised):

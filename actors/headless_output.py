@@ -63,6 +63,8 @@ class FactFilter:
         if isinstance(fact, ToolStarted | ToolFinished):
             key = (type(fact), fact.call_id)
         elif isinstance(fact, PlanChanged):
+            if not fact.plan.updated_at:
+                return False  # there never was a plan
             last, self._latest["plan"] = self._latest.get("plan"), fact
             return fact != last
         if key in self._shown:

@@ -22,7 +22,6 @@ from actors.plan_client import PlanClient
 from actors.policy import Rules
 from actors.prompts.system_message import system_message
 from actors.provider.direct import DirectProvider
-from actors.provider.offline import OfflineModel
 from actors.provider.retry import RetryPolicy
 from actors.recorder import Recorder, now
 from actors.replay import INTERRUPTED, facts_of
@@ -124,6 +123,8 @@ class Parent(Actor):
         if not settings.offline:
             key = settings.key_for(settings.endpoint)
             return DirectProvider(settings.endpoint, key, settings.timeouts, retry)
+        from actors.provider.offline import OfflineModel  # a server, which most sessions do without
+
         server = await self._offline.enter_async_context(OfflineModel.serve())
         return DirectProvider(server.base_url, server.api_key, settings.timeouts, retry)
 
