@@ -27,7 +27,11 @@ from ipc.messages import (
     UsageReported,
 )
 
-PLAN = Plan(revision=2, items=(PlanItem(id="a", title="Look", status="in_progress", next_action="x"),))
+PLAN = Plan(
+    revision=2,
+    updated_at="2026-01-01T00:00:00.000Z",
+    items=(PlanItem(id="a", title="Look", status="in_progress", next_action="x"),),
+)
 FACTS: list[AnyFact] = [
     SessionOpened(
         session_id="s", workspace="/w", model="m", mode="agent", offline=False, context_window=0,
