@@ -135,6 +135,19 @@ class PlanFile:
         return f"{what} It was kept as {kept.name}; the plan starts empty."
 
 
+def peek(workspace: Path) -> Loaded:
+    """Read the plan for a look; what can not be used stays where it is, and is told."""
+    path = workspace / NAME
+    try:
+        return Loaded(_understand(_read(path)))
+    except FileNotFoundError:
+        return Loaded(Plan())
+    except _UnusableError as reason:
+        return Loaded(Plan(), f"{path} {str(reason)[:_MAX_REASON_SHOWN]}.")
+    except OSError as error:
+        return Loaded(Plan(), f"{path} can not be read ({error.strerror}).")
+
+
 def encode(plan: Plan) -> bytes:
     """The file's content: same plan, same bytes."""
     return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
