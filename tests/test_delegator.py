@@ -1,0 +1,219 @@
+"""Delegations from the parent's side, against workers that do what no worker may."""
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.conversation import Conversation
+from actors.delegate_result import MAX_BYTES
+from actors.delegator import DETAIL_LIMIT, Delegator
+from actors.process_tree import children
+from actors.recorder import Recorder
+from actors.session_events import SessionStarted
+from actors.session_log import SessionLog
+from actors.settings import Delegation
+from actors.tools.delegate import DelegateInput
+from actors.tools.tool import Invocation
+from actors.warm_worker import find_worker
+from ipc.channel import Channel
+from ipc.endpoints import RunPlace
+from ipc.mailbox import CommandHandler, Link
+from ipc.messages import AnyFact, SubagentActivityChanged
+from tests.fakes.launch import DEADLINE_S, Watched, launch
+from tests.fakes.models import ScriptedProvider, Step, conversation
+from tests.fakes.places import run_place
+from tests.fakes.worker_parent import calls, result, says
+
+LONG_MS, SHORT_MS = 30_000, 500
+
+
+class Scene:
+    """One parent's side and one worker of a kind."""
+
+    def __init__(self, place: RunPlace, state: Path, *steps: Step) -> None:
+        self.facts: list[AnyFact] = []
+        self.provider = ScriptedProvider(steps)
+        self.conversation: Conversation = conversation()
+        self.conversation.append_answer(says("", calls("delegate", "d"), calls("read_file", "r")))
+        self._place = place
+        self._log = SessionLog.create(state, "20250101-101112-7f3a", _header())
+        self._recorder = Recorder(self._log, self.facts.append, None)
+
+    async def delegate(self, timeout_ms: int) -> dict[str, Any]:
+        ready = await asyncio.wait_for(find_worker(self._place), DEADLINE_S)
+        ready.close()
+        channel = Channel()
+
+        def connect(address: str, on_command: CommandHandler) -> Link:
+            return Link(channel, "parent", address, on_command=on_command)
+
+        delegator = Delegator(
+            self._place,
+            connect,
+            self.facts.append,
+            self._recorder,
+            self.provider,
+            Delegation(),
+            lambda: self.conversation,
+        )
+        request = DelegateInput(task="name the licence", timeout_ms=timeout_ms)
+        try:
+            made = await asyncio.wait_for(delegator.delegate(request, Invocation("d")), DEADLINE_S)
+        finally:
+            channel.close()
+            self._log.close()
+        assert len(made.encode()) <= MAX_BYTES
+        return json.loads(made)  # type: ignore[no-any-return]
+
+    @property
+    def activities(self) -> list[SubagentActivityChanged]:
+        return [fact for fact in self.facts if isinstance(fact, SubagentActivityChanged)]
+
+
+def _header() -> SessionStarted:
+    return SessionStarted(
+        session_id="20250101-101112-7f3a",
+        workspace="/w",
+        model="m",
+        mode="agent",
+        at="",
+        system_sha256="",
+        tools_sha256="",
+    )
+
+
+@contextmanager
+def worker(tmp_path: Path, behaviour: str, *steps: Step) -> "Iterator[tuple[Scene, subprocess.Popen[bytes]]]":
+    with run_place(tmp_path) as place:
+        if behaviour == "honest":
+            process = launch("actors.worker", place.directory, os.getpid(), env={"PATH": os.environ["PATH"]})
+        else:
+            process = launch("tests.fakes.hostile_worker", place.directory, behaviour)
+        try:
+            yield Scene(place, tmp_path / "state", *steps), process
+        finally:
+            process.kill()
+            process.wait(DEADLINE_S)
+
+
+def play(tmp_path: Path, behaviour: str, timeout_ms: int, *steps: Step) -> tuple[dict[str, Any], Scene]:
+    with worker(tmp_path, behaviour, *steps) as (scene, process):
+        made = asyncio.run(scene.delegate(timeout_ms))
+        if behaviour != "honest":
+            process.wait(DEADLINE_S)  # it served, so it is ended, whatever it wants
+    identity = made["identity"]
+    assert identity == {"role": "subagent", "agent_id": identity["agent_id"], "parent_role": "main"}
+    last = scene.activities[-1]
+    assert (last.agent_id, last.active) == (identity["agent_id"], False)
+    assert scene.conversation.open_calls == ["d", "r"]
+    return made, scene
+
+
+def test_a_delegation_extends_the_parents_request_and_brings_a_result(tmp_path: Path) -> None:
+    before = conversation().body().removesuffix(b"]}")
+    made, scene = play(tmp_path, "honest", LONG_MS, says("", calls("list_files")), says(result()))
+    assert (made["status"], made["summary"]) == ("completed", "MIT.")
+    assert len(scene.provider.bodies) == 2
+    for body in scene.provider.bodies:
+        assert body.startswith(before + b",")
+        before = body.removesuffix(b"]}")
+    phases = [fact.phase for fact in scene.activities]
+    assert phases[0] == "starting"
+    assert {"reasoning", "list_files", "reviewing"} <= set(phases)
+    assert phases[-1] == "completed"
+
+
+def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
+    made, scene = play(tmp_path, "honest", SHORT_MS, says("I see MIT.", calls("list_files")), "Now I")
+    assert (made["status"], made["error"]["code"]) == ("partial", "timeout")
+    assert "Now I" in made["summary"]
+    assert scene.activities[-1].phase == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "code"),
+    [
+        ("dies", "worker_lost"),
+        ("refuses", "worker_refused"),
+        ("smuggles", "worker_fault"),
+        ("forgets", "worker_fault"),
+    ],
+)
+def test_a_worker_that_fails_is_a_normal_failed_result_at_once(
+    tmp_path: Path, behaviour: str, code: str
+) -> None:
+    made, scene = play(tmp_path, behaviour, LONG_MS)
+    assert (made["status"], made["error"]["code"]) == ("failed", code)
+    assert made["summary"]
+    assert scene.provider.bodies == []
+
+
+def test_a_worker_that_dies_while_the_model_answers_leaves_what_was_said(tmp_path: Path) -> None:
+    made, _ = play(tmp_path, "dies_streaming", LONG_MS, "I see that it is")
+    assert made["error"]["code"] == "worker_lost"
+
+
+def test_a_worker_that_does_not_end_is_ended_at_the_deadline(tmp_path: Path) -> None:
+    async def all_of(scenes: list[Scene]) -> list[dict[str, Any]]:
+        return await asyncio.gather(*(scene.delegate(SHORT_MS) for scene in scenes))
+
+    with ExitStack() as stack:
+        workers = [
+            stack.enter_context(worker(tmp_path / behaviour, behaviour))
+            for behaviour in ("ignores_term", "hangs", "silent", "floods", "garbage")
+        ]
+        made = asyncio.run(all_of([scene for scene, _ in workers]))
+        for _, process in workers:
+            process.wait(DEADLINE_S)
+    for each in made:
+        assert (each["status"], each["error"]["code"]) == ("failed", "timeout")
+    for scene, _ in workers:
+        assert scene.activities[-1].elapsed_ms < 10 * SHORT_MS
+        for fact in scene.activities:
+            assert len(fact.phase) <= DETAIL_LIMIT
+            assert len(fact.detail) <= DETAIL_LIMIT
+            assert not set(fact.phase + fact.detail) & set("\x1b\x07\u202e\n")
+
+
+def test_what_a_lying_worker_says_of_itself_counts_for_nothing(tmp_path: Path) -> None:
+    made, _ = play(tmp_path, "lies", LONG_MS)
+    assert made["type"] == "delegate_result"
+    assert made["identity"]["agent_id"].startswith("subagent-")
+    shown = json.dumps(made, ensure_ascii=False)
+    assert not set(shown) & set("\x1b\x07\u202e")
+    assert "\\u001b" not in shown
+
+
+def test_twenty_megabytes_become_a_bounded_result_that_says_so(tmp_path: Path) -> None:
+    made, _ = play(tmp_path, "huge", LONG_MS)
+    assert made["status"] == "partial"
+    assert any("20,000,000" in each or "19,999,999" in each for each in made["uncertainties"])
+
+
+def test_the_first_of_two_ends_is_the_end(tmp_path: Path) -> None:
+    made, _ = play(tmp_path, "twice", LONG_MS)
+    assert made["summary"] == "first"
+
+
+def test_a_cancelled_delegation_takes_its_worker_with_it(tmp_path: Path) -> None:
+    async def cancelled(scene: Scene, host: int) -> None:
+        delegating = asyncio.ensure_future(scene.delegate(LONG_MS))
+        async with asyncio.timeout(DEADLINE_S):
+            await scene.provider.waiting.wait()
+        (pid,) = children(host)
+        with Watched(pid) as busy:
+            delegating.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await delegating
+            assert busy.ends_within()
+
+    with worker(tmp_path, "honest", "I see") as (scene, host):
+        asyncio.run(cancelled(scene, host.pid))
+    assert scene.activities[-1].phase == "cancelled"
