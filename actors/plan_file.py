@@ -139,13 +139,13 @@ def peek(workspace: Path) -> Loaded:
     """Read the plan for a look; what can not be used stays where it is, and is told."""
     path = workspace / NAME
     try:
-        return Loaded(_understand(_read(path)))
+        return Loaded(_understand(_read(path)), found=True)
     except FileNotFoundError:
         return Loaded(Plan())
     except _UnusableError as reason:
-        return Loaded(Plan(), f"{path} {str(reason)[:_MAX_REASON_SHOWN]}.")
+        return Loaded(Plan(), warning=f"{path} {str(reason)[:_MAX_REASON_SHOWN]}.")
     except OSError as error:
-        return Loaded(Plan(), f"{path} can not be read ({error.strerror}).")
+        return Loaded(Plan(), warning=f"{path} can not be read ({error.strerror}).")
 
 
 def encode(plan: Plan) -> bytes:
