@@ -108,7 +108,9 @@ async def clear_plan(workspace: Path) -> Plan:
         raise ReportFailed(f"the plan store refused: {getattr(reply, 'message', type(reply).__name__)}")
     file = PlanFile(workspace)
     before = file.load().plan
-    plan = Plan(revision=before.revision + 1, updated_at=timestamp(), reason="Cleared by the user.")
+    if not before.items:
+        return before
+    plan = Plan(revision=before.revision + 1, updated_at=timestamp(), reason="Cleared")
     try:
         file.store(plan)
     except (ChangedOutside, StoreFailed, StoreUncertain) as failure:
