@@ -5,7 +5,6 @@ calling thread alone belong last and before any second thread, so `apply` refuse
 here can be taken back.
 """
 
-import ctypes
 import os
 import resource
 from collections.abc import Collection, Mapping
@@ -36,7 +35,7 @@ def apply(parent: int, descriptors: Collection[int], environ: Mapping[str, str])
     """Give up what a worker does not need, for good.
 
     `parent` is the pid of the process that forked this one: with it this process ends. `descriptors` are
-    those that may be open. Raises `SandboxError`.
+    those that may be open. Raises `SandboxError`, or `OSError` when the kernel refuses.
     """
     require_one_thread()
     kernel.die_with_parent(parent)
@@ -46,7 +45,7 @@ def apply(parent: int, descriptors: Collection[int], environ: Mapping[str, str])
     _limit(resource.RLIMIT_AS, MEMORY_BYTES)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     kernel.hide_memory()
-    _forbid_new_privileges()
+    kernel.prctl(_SET_NO_NEW_PRIVS, 1)
 
 
 def require_one_thread() -> None:
@@ -121,10 +120,3 @@ def _limit(which: int, most: int) -> None:
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
     resource.setrlimit(which, (most, most))
-
-
-def _forbid_new_privileges() -> None:
-    """No set-user-ID program gains anything from here on; also what the later rules demand."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), 0, 0, 0) != 0:
-        raise SandboxError(f"no_new_privs was refused: {os.strerror(ctypes.get_errno())}")

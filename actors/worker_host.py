@@ -144,7 +144,9 @@ def _reap() -> _Reaped:
 
 def _children() -> list[int]:
     pid = os.getpid()
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text("ascii").split()]
+    return [
+        int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    ]
 
 
 def _is_fault(status: int, was_ready: bool) -> bool:

@@ -1,4 +1,4 @@
-"""Workers: one delegation each, read-only, from a host that is always ready; real processes."""
+"""Workers: one delegation each, from a host that is always ready; real processes."""
 
 import asyncio
 import json
@@ -13,11 +13,7 @@ from typing import Any
 
 import pytest
 
-from actors.catalog.builtin import EFFECTS, worker_tools
-from actors.delegate_result import nested_failure
-from actors.subagent import REPAIR, Subagent
 from actors.warm_worker import WarmWorker, find_worker
-from actors.workspace import Workspace
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.mailbox import Link
@@ -31,226 +27,18 @@ from ipc.messages import (
     Refused,
     StartDelegation,
     Stop,
-    ToolCall,
 )
-from tests.fakes.launch import DEADLINE_S, Watched, command, launch, script
+from tests.fakes.launch import DEADLINE_S, Watched, command, launch
 from tests.fakes.places import run_place
-from tests.fakes.worker_parent import AGENT, HANG, Here, Step, WorkerParent, calls, forked, result, says
+from tests.fakes.worker_parent import HANG, Step, WorkerParent, calls, forked, result, says
 
 LICENCE = "MIT License\n"
-
-
-# --- one delegation, in this process ------------------------------------------------------------------------
-
-
-Meanwhile = Callable[[Subagent, WorkerParent, "asyncio.Task[FinishDelegation]"], Awaitable[None]]
-
-
-def play(
-    workspace: Path,
-    *steps: Step,
-    max_rounds: int = 20,
-    meanwhile: Meanwhile | None = None,
-) -> tuple[FinishDelegation, WorkerParent]:
-    async def whole() -> tuple[FinishDelegation, WorkerParent]:
-        parent = WorkerParent(*steps)
-        peer = Here(parent, lambda fact: subagent.receive(fact.event))  # type: ignore[union-attr]
-        start = forked().start(str(workspace), max_rounds)
-        subagent = Subagent(start, peer, worker_tools(Workspace(workspace)), EFFECTS)
-        playing = asyncio.ensure_future(subagent.play())
-        if meanwhile is not None:
-            await meanwhile(subagent, parent, playing)
-        return await asyncio.wait_for(playing, DEADLINE_S), parent
-
-    return asyncio.run(whole())
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     (tmp_path / "LICENSE").write_text(LICENCE, encoding="utf-8")
     return tmp_path
-
-
-def test_a_subagent_reads_and_hands_in_its_last_text(workspace: Path) -> None:
-    reading = says("I look.", calls("read_file", "r", path="LICENSE"), calls("list_files", "l"))
-    end, parent = play(workspace, reading, says(result()))
-    assert end == FinishDelegation(status="completed", texts=("I look.", result()))
-    assert set(parent.results()) == {"d", "r", "l"}
-    assert "MIT License" in parent.results()["r"]
-    assert "LICENSE" in parent.results()["l"]
-    first, second = parent.tails
-    assert first == forked().opening
-    assert second[: len(first)] == first
-
-
-@pytest.mark.parametrize(
-    "name", sorted(name for name, effect in EFFECTS.items() if effect not in ("read", "delegate"))
-)
-def test_whatever_does_more_than_read_is_denied_as_a_normal_result(workspace: Path, name: str) -> None:
-    wish = calls(name, path="LICENSE", command="rm LICENSE", question="?", reason="x", items=[])
-    end, parent = play(workspace, says("", wish), says(result()))
-    assert end.status == "completed"
-    denied = json.loads(parent.results()["c1"])
-    assert denied["error"]["code"] == "permission_denied"
-    assert denied["error"]["next_step"]
-    assert (workspace / "LICENSE").read_text(encoding="utf-8") == LICENCE
-    assert sorted(path.name for path in workspace.iterdir()) == ["LICENSE"]
-
-
-@pytest.mark.parametrize("arguments", ['{"task":"again"}', "{}", "not json", '{"identity":"main"}'])
-def test_a_nested_delegation_fails_with_the_exact_result_whatever_it_asks(
-    workspace: Path, arguments: str
-) -> None:
-    wish = ToolCall(id="c1", name="delegate", arguments=arguments)
-    end, parent = play(workspace, says("", wish), says(result()))
-    assert end.status == "completed"
-    assert parent.results()["c1"] == nested_failure(AGENT)
-    assert len(parent.tails) == 2
-    assert any("nested delegation rejected" in detail for _, detail in parent.activities)
-
-
-def test_a_last_text_out_of_form_is_asked_for_once_more(workspace: Path) -> None:
-    end, parent = play(workspace, says("It is MIT."), says(result()))
-    assert end == FinishDelegation(status="completed", texts=("It is MIT.", result()))
-    assert json.loads(parent.tails[1][-1]) == {"role": "user", "content": REPAIR}
-    end, parent = play(workspace, says("It is MIT."), says("I said it is MIT."))
-    assert end.texts == ("It is MIT.", "I said it is MIT.")
-    assert len(parent.tails) == 2
-
-
-def test_a_subagent_at_its_round_limit_hands_in_what_it_has(workspace: Path) -> None:
-    more = says("I look.", calls("list_files"))
-    end, _ = play(workspace, more, more, says(result()), max_rounds=2)
-    assert end.status == "partial"
-    assert end.problem is not None
-    assert end.problem.code == "max_rounds"
-    assert end.texts[-1] == result()
-
-
-def test_an_answer_at_the_output_limit_is_not_completed(workspace: Path) -> None:
-    end, _ = play(workspace, says("It is M", finish_reason="length"), says(result()))
-    assert end.status == "partial"
-    assert end.problem is not None
-    assert end.problem.code == "output_limit"
-
-
-def test_a_fault_of_the_provider_keeps_what_was_found_and_names_its_reason(workspace: Path) -> None:
-    overflow = Refused(code="context_length_exceeded", message="Too long.", next_step="Ask for less.")
-    end, _ = play(workspace, says("It is MIT.", calls("list_files")), overflow)
-    assert (end.status, end.texts) == ("partial", ("It is MIT.",))
-    assert end.problem is not None
-    assert (end.problem.code, end.problem.next_step) == ("context_length_exceeded", "Ask for less.")
-    end, _ = play(workspace, overflow)
-    assert (end.status, end.texts) == ("failed", ())
-
-
-@pytest.mark.parametrize("reason", ["cancelled", "timeout"])
-def test_a_stopped_subagent_hands_in_what_it_has(workspace: Path, reason: str) -> None:
-    async def stop(
-        subagent: Subagent, parent: WorkerParent, playing: "asyncio.Task[FinishDelegation]"
-    ) -> None:
-        while len(parent.tails) < 2:
-            parent.asked.clear()
-            await parent.asked.wait()
-        subagent.stop(reason)
-        playing.cancel()
-
-    end, parent = play(workspace, says("I look.", calls("list_files")), HANG, meanwhile=stop)
-    assert (end.status, end.texts) == ("partial", ("I look.",))
-    assert end.problem is not None
-    assert end.problem.code == reason
-    assert len(parent.tails) == 2
-
-
-def test_the_parent_is_told_what_the_subagent_does(workspace: Path) -> None:
-    _, parent = play(workspace, says("", calls("read_file", path="LICENSE")), says("x" * 10), says(result()))
-    phases = [phase for phase, _ in parent.activities]
-    assert phases == ["reasoning", "read_file", "reasoning", "reviewing", "reasoning", "reviewing"]
-    assert ("read_file", "LICENSE") in parent.activities
-    assert all("xxx" not in detail for _, detail in parent.activities)
-
-
-# --- the host, with lives of its own ------------------------------------------------------------------------
-
-HOST = """
-import os, signal, subprocess, sys
-from pathlib import Path
-from actors.worker_host import WorkerHost
-directory, host = Path(sys.argv[1]), os.getpid()
-def serve(address):
-    number = int(address.rpartition("/")[2].split("-")[1])
-    path = Path(address.removeprefix("ipc://"))
-    print("worker", number, os.getpid(), flush=True)
-{life}
-print("ended", WorkerHost(directory, serve).run(), flush=True)
-"""
-
-
-def hosted(directory: Path, life: str) -> list[list[str]]:
-    """Lines that the host and its workers printed; `life` is the body of a worker."""
-    code = HOST.format(life="".join(f"    {line}\n" for line in life.splitlines()))
-    run = script(code, directory, env={"PATH": os.environ["PATH"]})
-    assert run.returncode == 0, run.stderr
-    return [line.split() for line in run.stdout.splitlines()]
-
-
-def test_a_host_whose_workers_only_fail_gives_up_after_three_restarts(tmp_path: Path) -> None:
-    for life in ("return 1", "raise RuntimeError", "os.kill(os.getpid(), signal.SIGKILL)", "os.abort()"):
-        lines = hosted(tmp_path, life)
-        assert [line[0] for line in lines] == ["worker"] * 4 + ["ended"]
-        assert lines[-1] == ["ended", "False"]
-
-
-def test_a_worker_that_is_killed_at_work_is_no_fault(tmp_path: Path) -> None:
-    life = (
-        "path.touch()\n"
-        "os.kill(*((host, signal.SIGTERM) if number == 8 else (os.getpid(), signal.SIGKILL)))\n"
-        "signal.pause()"
-    )
-    lines = hosted(tmp_path, life)
-    assert [line[1] for line in lines] == [*map(str, range(1, 9)), "True"]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_numbers_grow_past_every_socket_that_is_there(tmp_path: Path) -> None:
-    (tmp_path / "w-41-7.ipc").touch()
-    (tmp_path / "w-x-7.ipc").touch()
-    lines = hosted(tmp_path, "os.kill(host, signal.SIGTERM)\nsignal.pause()")
-    assert lines[0][:2] == ["worker", "42"]
-
-
-@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT", "SIGHUP"])
-def test_a_host_that_is_told_to_stop_takes_everything_with_it(tmp_path: Path, number: str) -> None:
-    life = (
-        "child = subprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
-        f"print('child', child.pid, flush=True)\nos.kill(host, signal.{number})\nsignal.pause()"
-    )
-    lines = hosted(tmp_path, life)
-    assert lines[-1] == ["ended", "True"]
-    for _, *_, pid in lines[:-1]:
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(pid), 0)
-
-
-def test_what_a_worker_leaves_behind_is_gone_before_the_next_one_lives(tmp_path: Path) -> None:
-    life = (
-        "if number == 1:\n"
-        "    shell = 'trap \"\" TERM; setsid sleep 1000 & sleep 1001 & echo child $! ; wait'\n"
-        "    shell = subprocess.Popen(['sh', '-c', shell], start_new_session=True, stdout=subprocess.PIPE)\n"
-        "    print(shell.stdout.readline().decode().strip(), flush=True)\n"
-        "    return 0\n"
-        "left = Path(f'/proc/{host}/task/{host}/children').read_text().split()\n"
-        "print('left', *left, flush=True)\n"
-        "os.kill(host, signal.SIGTERM)\nsignal.pause()"
-    )
-    lines = hosted(tmp_path, life)
-    assert [line[0] for line in lines] == ["worker", "child", "worker", "left", "ended"]
-    assert lines[3][1:] == [lines[2][2]]
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(lines[1][1]), 0)
-
-
-# --- real workers -------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -422,7 +210,7 @@ def test_neither_host_nor_worker_ever_has_a_key_or_a_foreign_descriptor(workspac
     secret = "sk-very-secret"
     environ = {"PATH": os.environ["PATH"], "OPENAI_API_KEY": secret, "MY_TOKEN": secret, "FIDO_MODE": "plan"}
     with (
-        (workspace / "LICENSE").open() as foreign,
+        (workspace / "LICENSE").open(encoding="utf-8") as foreign,
         a_host(workspace, env=environ, pass_fds=[foreign.fileno()]) as (place, process),
     ):
         worker = asyncio.run(asyncio.wait_for(_pid_of(find_worker(place)), DEADLINE_S))
