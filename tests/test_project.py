@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ def module_of(path: Path) -> str:
     return name_of(path).removesuffix(".py").replace("/", ".")
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -61,10 +63,13 @@ def refusal(path: Path, imported: str) -> str:
     return ""
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_imports_go_one_way(path: Path) -> None:
-    refused = {imported: why for imported in imports_of(path) if (why := refusal(path, imported))}
-    assert not refused
+def test_imports_go_one_way() -> None:
+    assert not [
+        f"{name_of(path)} imports {imported}: {why}"
+        for path in SOURCES
+        for imported in imports_of(path)
+        if (why := refusal(path, imported))
+    ]
 
 
 @pytest.mark.parametrize("module", ["actors.cli", "actors.supervisor", "actors.guard"])
@@ -77,19 +82,17 @@ def test_way_to_the_first_frame_imports_nothing_heavy(module: str) -> None:
     assert run.stdout.split() == []
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=name_of)
-def test_file_is_short_enough_to_read(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= 400 or name_of(path) in LONG_FOR_A_REASON
+def test_files_are_short_enough_to_read() -> None:
+    lines = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in (*SOURCES, *TESTS)}
+    assert not {name: count for name, count in lines.items() if count > 400 and name not in LONG_FOR_A_REASON}
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=name_of)
-def test_file_opens_with_one_line_that_says_what_lives_there(path: Path) -> None:
-    if path.stat().st_size:
-        docstring = ast.get_docstring(tree_of(path)) or ""
-        first, _, rest = docstring.partition("\n")
-        assert first
-        assert not rest or rest.startswith("\n"), "the first line is a paragraph of its own"
+def test_files_open_with_one_line_that_says_what_lives_there() -> None:
+    opening = re.compile(r"[^\n]+(\n\n.*)?", re.DOTALL)
+    files = [path for path in (*SOURCES, *TESTS) if path.stat().st_size]
+    assert not [
+        name_of(path) for path in files if not opening.fullmatch(ast.get_docstring(tree_of(path)) or "")
+    ]
 
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
@@ -113,21 +116,32 @@ def leaves_the_encoding_to_the_locale(call: ast.Call) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     if function.attr == "open":
-        # `Path.open` takes a mode; openers, logs and `os.open` take a thing to open.
-        return all(isinstance(argument, ast.Constant) for argument in call.args) and not call.keywords
+        # `Path.open` takes a mode or nothing; others of that name take a thing to open.
+        modes = [str(getattr(argument, "value", "-")) for argument in call.args]
+        return all(re.fullmatch("[rwxat+]+", mode) for mode in modes) and not call.keywords
     return function.attr in {"read_text", "write_text"}
 
 
-@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=name_of)
-def test_text_files_are_opened_with_their_encoding(path: Path) -> None:
-    calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
-    assert not [call.lineno for call in calls if leaves_the_encoding_to_the_locale(call)]
+def calls_in(path: Path) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call))
 
 
-@pytest.mark.parametrize("path", TESTS, ids=name_of)
-def test_tests_wait_for_events_and_never_sleep(path: Path) -> None:
-    calls = [ast.unparse(node.func) for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
-    assert "time.sleep" not in calls
+def test_text_files_are_opened_with_their_encoding() -> None:
+    assert not [
+        f"{name_of(path)}:{call.lineno}"
+        for path in (*SOURCES, *TESTS)
+        for call in calls_in(path)
+        if leaves_the_encoding_to_the_locale(call)
+    ]
+
+
+def test_tests_wait_for_events_and_never_sleep() -> None:
+    assert not [
+        f"{name_of(path)}:{call.lineno}"
+        for path in TESTS
+        for call in calls_in(path)
+        if ast.unparse(call.func) == "time.sleep"
+    ]
 
 
 def tracked() -> list[Path]:

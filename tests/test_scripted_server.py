@@ -226,7 +226,9 @@ def test_a_wrong_key_gets_401() -> None:
 
 def test_the_program_plays_a_script_file_and_writes_its_record(tmp_path: Path) -> None:
     script, record = tmp_path / "script.json", tmp_path / "record.jsonl"
-    script.write_text(json.dumps([{"calls": [{"name": "list_files", "arguments": "{}"}]}, {"say": "end"}]))
+    script.write_text(
+        json.dumps([{"calls": [{"name": "list_files", "arguments": "{}"}]}, {"say": "end"}]), encoding="utf-8"
+    )
     command = [sys.executable, "-m", "tests.fakes.scripted_server", str(script), "--record", str(record)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
