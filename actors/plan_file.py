@@ -168,13 +168,16 @@ def _read(path: Path) -> bytes:
         if error.errno == errno.ENXIO:
             raise _UnusableError("is not a regular file") from error
         raise
-    with open(fd, "rb", buffering=0) as file:
+    try:
         facts = os.fstat(fd)
         if not stat.S_ISREG(facts.st_mode):
             raise _UnusableError("is not a regular file")
         if facts.st_size > MAX_BYTES:
             raise _UnusableError(f"has {facts.st_size} bytes; a plan has at most {MAX_BYTES}")
-        return file.readall()
+        with open(fd, "rb", buffering=0, closefd=False) as file:
+            return file.readall()
+    finally:
+        os.close(fd)
 
 
 def _understand(content: bytes) -> Plan:
