@@ -1,21 +1,33 @@
-"""Ending a whole tree of processes: groups first, then each one, then waiting until nobody is left.
+"""Everything below a process: found, killed, reaped, so that the kernel can say nobody is left.
 
-Works for a process that adopts orphans (`ipc.kernel.adopt_orphans`): whatever its descendants do, a child
-whose own parent ends becomes its child, so "no children" proves that the tree is gone.
+A subreaper adopts whatever loses its parent below it, so no daemon gets away, and `waitpid` failing with
+ECHILD proves that the tree is empty. Groups are killed first: that kill reaches a process just being forked.
 """
 
 import contextlib
 import os
 import signal
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
-STEP_S = 0.002
+_PAUSE_S = 0.0005
+"""Between two looks at a dying tree."""
+
+
+class Reaped(NamedTuple):
+    """What a look at the children brought."""
+
+    statuses: dict[int, int]
+    """Of those that had ended: exit status, or minus the number of the signal."""
+    left: bool
+    """Whether there are others still."""
 
 
 def children(pid: int) -> list[int]:
-    """Pids of the direct children of a process, of all its threads."""
+    """Children of every thread of a process; none when it has ended."""
     found: list[int] = []
+    # Whatever ends while we look has no children any more: they have gone to whoever adopts them.
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
@@ -23,63 +35,69 @@ def children(pid: int) -> list[int]:
     return found
 
 
-def descendants(pid: int) -> Iterator[int]:
-    """Pids of all processes below one, nearer ones first."""
-    waiting = children(pid)
-    while waiting:
-        below = waiting.pop(0)
-        yield below
-        waiting += children(below)
+def descendants(pid: int) -> list[int]:
+    """Children, their children and so on, parents first."""
+    found = children(pid)
+    for each in found:
+        found += children(each)
+    return found
 
 
-def signal_all(pids: Collection[int], number: int) -> None:
-    """Send a signal to the groups of these processes, then to each of them.
+def kill(pids: Collection[int], spare_groups: Collection[int] = ()) -> None:
+    """Kill processes and their groups, but for our own group and those that are spared."""
+    spared = {os.getpgrp(), *spare_groups}
+    for group in {_group_of(pid) for pid in pids} - spared:
+        if group > 1:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(group, signal.SIGKILL)
+    send(pids, signal.SIGKILL)
 
-    The kernel lets no member of a group escape a signal by forking; a list of pids it can outrun.
-    """
-    own = os.getpgrp()
-    groups = set()
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            groups.add(os.getpgid(pid))
-    for group in groups - {own, 0}:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(group, number)
+
+def send(pids: Iterable[int], number: signal.Signals) -> None:
+    """Send a signal to each that is still there."""
     for pid in pids:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.kill(pid, number)
 
 
-def reap(ended: Callable[[int, int], None] | None = None) -> bool:
-    """Take the status of every child that has ended; False when there are no children left."""
+def reap() -> Reaped:
+    """Collect every child that has ended."""
+    statuses: dict[int, int] = {}
     try:
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
-                return True
-            if ended is not None:
-                ended(pid, status)
+                return Reaped(statuses, left=True)
+            statuses[pid] = os.waitstatus_to_exitcode(status)
     except ChildProcessError:
-        return False
+        return Reaped(statuses, left=False)
 
 
-def end_tree(
-    *, grace_s: float = 0.0, budget_s: float = 5.0, ended: Callable[[int, int], None] | None = None
-) -> bool:
-    """End everything below this process; True when nothing is left.
+def end_all(grace_s: float = 0.0, limit_s: float = 5.0) -> Reaped:
+    """End every descendant of this process, a subreaper: SIGTERM for `grace_s`, then SIGKILL.
 
-    Within `grace_s` processes may follow SIGTERM, after it SIGKILL is repeated until `budget_s` is spent.
+    `left` is true when some were still there after `limit_s` more.
     """
-    started = time.monotonic()
+    statuses: dict[int, int] = {}
+    now = time.monotonic()
+    grace_ends, limit = now + grace_s, now + grace_s + limit_s
     if grace_s:
-        below = list(descendants(os.getpid()))
-        signal_all(below, signal.SIGTERM)
-        signal_all(below, signal.SIGCONT)
-        while reap(ended) and time.monotonic() - started < grace_s:
-            time.sleep(STEP_S)
-    while reap(ended):
-        if time.monotonic() - started > grace_s + budget_s:
-            return False
-        signal_all(list(descendants(os.getpid())), signal.SIGKILL)
-        time.sleep(STEP_S)
-    return True
+        asked = descendants(os.getpid())
+        send(asked, signal.SIGTERM)
+        send(asked, signal.SIGCONT)
+    while True:
+        reaped = reap()
+        statuses.update(reaped.statuses)
+        now = time.monotonic()
+        if not reaped.left or now > limit:
+            return Reaped(statuses, reaped.left)
+        if now >= grace_ends:
+            kill(descendants(os.getpid()))
+        time.sleep(_PAUSE_S)
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0

@@ -1,0 +1,111 @@
+"""The shell as a tool sees it: hands a command to the shell host, waits, gives up on what hangs."""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from actors import process_tree
+from actors.tools.shell_host import Reply, Request, command_line
+
+OVERTIME_S: Final = 2.0
+"""How much longer than its timeout a command's runner may take, to kill and to report."""
+CANCEL_S: Final = 1.0
+"""How long a cancelled command's runner may take to kill everything."""
+
+_ROOT: Final = str(Path(__file__).parents[2])
+_FALLBACK: Final = "/bin/sh"
+
+
+class ShellLost(Exception):
+    """The process that watched the command has ended, or hangs and was given up."""
+
+
+class Shell:
+    """Runs commands; the host is started when it is first needed."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        """`environ` is what every command sees."""
+        self._environ = dict(environ)
+        self._host: subprocess.Popen[bytes] | None = None
+        self._calls: socket.socket | None = None
+        self.program = shutil.which("bash", path=environ.get("PATH")) or _FALLBACK
+
+    def start(self) -> None:
+        """Have the host ready, so that the first command need not wait for it."""
+        if self._host is not None and self._host.poll() is None:
+            return
+        self.close()
+        self._calls, theirs = socket.socketpair()
+        with theirs:
+            self._host = subprocess.Popen(
+                command_line(_ROOT),
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                env=self._environ,
+                cwd="/",
+                start_new_session=True,
+            )
+
+    async def run(self, request: Request) -> tuple[Reply, bytes]:
+        """Run one command; its reply and the kept output. Raises `ShellLost`.
+
+        Cancelled, it returns when every process of the command is dead.
+        """
+        reader, writer = await asyncio.open_unix_connection(sock=self._call())
+        try:
+            writer.write(json.dumps(request).encode() + b"\n")
+            async with asyncio.timeout(request["timeout_s"] + OVERTIME_S):
+                answer = await reader.read()
+        except asyncio.CancelledError:
+            await self._cancel(reader, writer)
+            raise
+        except (TimeoutError, OSError) as error:
+            self.close()
+            raise ShellLost from error
+        finally:
+            writer.close()
+        line, found, output = answer.partition(b"\n")
+        if not found:
+            raise ShellLost
+        return json.loads(line), output
+
+    def close(self) -> None:
+        """End the host and everything that commands have left running."""
+        if self._host is None or self._calls is None:
+            return
+        host, self._host = self._host, None
+        self._calls.close()
+        try:
+            host.wait(CANCEL_S)
+        except subprocess.TimeoutExpired:
+            process_tree.kill([host.pid, *process_tree.descendants(host.pid)])
+            host.wait()
+
+    async def _cancel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Hang up, and wait until the runner does."""
+        try:
+            writer.write_eof()
+            async with asyncio.timeout(CANCEL_S):
+                await reader.read()
+        except (TimeoutError, OSError):
+            self.close()
+
+    def _call(self) -> socket.socket:
+        """Have a runner at the other end of a socket; a host that was lost is replaced."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            for _ in range(2):
+                self.start()
+                assert self._calls is not None
+                with contextlib.suppress(OSError):
+                    socket.send_fds(self._calls, [b"!"], [theirs.fileno()])
+                    return ours
+                self.close()
+        ours.close()
+        raise ShellLost
