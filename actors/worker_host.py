@@ -13,18 +13,16 @@ import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NoReturn
 
 from actors import sandbox
+from actors.process_tree import end_all, reap
 from ipc import kernel
 
 RESTARTS: Final = 3
 """Faulty ends within `WINDOW_S` after which another one is forked; the next ends the host."""
 WINDOW_S: Final = 30.0
-SWEEP_S: Final = 5.0
-"""Longest wait for killed processes to be gone."""
 
-_SWEEP_STEP_S: Final = 0.02
 _WATCHED: Final = frozenset({signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
 _NUMBER: Final = re.compile(r"w-(\d+)-\d+\.ipc")
 
@@ -53,7 +51,7 @@ class WorkerHost:
                     return True
             return False
         finally:
-            end_descendants()
+            end_all()
 
     def _one_worker(self) -> bool:
         """Have one worker from its fork to its end; False when a signal said stop."""
@@ -65,7 +63,7 @@ class WorkerHost:
         status = _wait_for(pid)
         path = self._directory / f"w-{self._number}-{pid}.ipc"
         was_ready = path.exists()
-        end_descendants()
+        end_all()
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
         if status is not None and _is_fault(status, was_ready):
@@ -99,54 +97,13 @@ def newest_number(directory: Path) -> int:
     return max((int(match[1]) for match in matches if match), default=0)
 
 
-def end_descendants() -> None:
-    """Kill and reap every child, and whatever comes to us when its own parent dies.
-
-    Groups come first: their kill reaches a process that is just being forked.
-    """
-    deadline = time.monotonic() + SWEEP_S
-    while _reap().left and time.monotonic() < deadline:
-        for pid in _children():
-            with contextlib.suppress(ProcessLookupError):
-                group = os.getpgid(pid)
-                if group != os.getpgrp():
-                    os.killpg(group, signal.SIGKILL)
-                os.kill(pid, signal.SIGKILL)
-        signal.sigtimedwait({signal.SIGCHLD}, _SWEEP_STEP_S)
-
-
 def _wait_for(pid: int) -> int | None:
     """Exit status of a child, or minus the number of its signal; None when a signal said stop."""
     while signal.sigwaitinfo(_WATCHED).si_signo == signal.SIGCHLD:
-        status = _reap().statuses.get(pid)
+        status = reap().statuses.get(pid)
         if status is not None:
             return status
     return None
-
-
-class _Reaped(NamedTuple):
-    statuses: dict[int, int]
-    left: bool
-    """Whether there are children still; the kernel's own word, which no listing gives."""
-
-
-def _reap() -> _Reaped:
-    statuses: dict[int, int] = {}
-    try:
-        while True:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return _Reaped(statuses, left=True)
-            statuses[pid] = os.waitstatus_to_exitcode(status)
-    except ChildProcessError:
-        return _Reaped(statuses, left=False)
-
-
-def _children() -> list[int]:
-    pid = os.getpid()
-    return [
-        int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
-    ]
 
 
 def _is_fault(status: int, was_ready: bool) -> bool:
