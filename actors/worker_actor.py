@@ -1,0 +1,124 @@
+"""The worker actor: one delegation, then its end. Its provider is its parent."""
+
+import asyncio
+import logging
+from pathlib import Path
+from typing import Final
+
+from actors.catalog.builtin import EFFECTS, worker_tools
+from actors.subagent import Subagent
+from actors.workspace import Workspace
+from ipc.endpoints import RunPlace
+from ipc.errors import IpcError, PeerGone, ReplyLate
+from ipc.mailbox import Actor, Answer, Peer
+from ipc.messages import (
+    Accepted,
+    AnyCommand,
+    AnyFact,
+    CancelDelegation,
+    FinishDelegation,
+    ModelStreamed,
+    Ping,
+    Problem,
+    Refused,
+    StartDelegation,
+)
+
+FINISH_S: Final = 10.0
+"""How long the parent may take to accept the end of a delegation."""
+LEASE_S: Final = 2.0
+"""How often a working worker makes sure that its parent is there."""
+
+log = logging.getLogger(__name__)
+
+
+class Worker(Actor):
+    """Takes one task from whoever asks first, and ends with it."""
+
+    name = "worker"
+
+    def __init__(self, place: RunPlace, address: str) -> None:
+        super().__init__(place)
+        self._address = address
+        self._peer: Peer | None = None
+        self._subagent: Subagent | None = None
+        self._serving: asyncio.Task[None] | None = None
+        self._playing: asyncio.Task[FinishDelegation] | None = None
+
+    def mailbox_address(self) -> str:
+        return self._address
+
+    def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
+        match command:
+            case StartDelegation():
+                return self._begin(command, peer)
+            case CancelDelegation(reason=reason) if self._peer in (None, peer):
+                self._cancel(reason)
+                return Accepted()
+            case _:
+                return super().on_command(command, peer)
+
+    def on_fact(self, fact: AnyFact, peer: Peer) -> None:
+        if isinstance(fact, ModelStreamed) and peer is self._peer and self._subagent is not None:
+            self._subagent.receive(fact.event)
+
+    async def on_stop(self, reason: str) -> None:
+        for task in (self._serving, self._playing):
+            if task is not None:
+                task.cancel()
+
+    def _begin(self, start: StartDelegation, peer: Peer) -> Answer:
+        if self._peer is not None:
+            return Refused(
+                code="busy",
+                message="This worker has its task already, and takes no second one.",
+                next_step="Ask the next worker.",
+            )
+        tools = worker_tools(Workspace(Path(start.workspace)))
+        self._subagent = Subagent(start, peer, tools, EFFECTS)
+        self._playing = asyncio.ensure_future(self._subagent.play())
+        self._serving = asyncio.ensure_future(self._serve(self._playing, peer))
+        self._peer = peer
+        return Accepted()
+
+    def _cancel(self, reason: str) -> None:
+        if self._subagent is not None and self._playing is not None and self._subagent.stop(reason):
+            # Behind the task's first step: one that is cancelled before it would hand in nothing.
+            asyncio.get_running_loop().call_soon(self._playing.cancel)
+
+    async def _serve(self, playing: "asyncio.Task[FinishDelegation]", peer: Peer) -> None:
+        """Hand in the end of the delegation; only when that is accepted may the process end."""
+        gone = asyncio.ensure_future(_until_gone(peer))
+        try:
+            await asyncio.wait({playing, gone}, return_when=asyncio.FIRST_COMPLETED)
+            if playing.done():
+                await peer.ask(_end(playing), FINISH_S)
+        except IpcError as error:
+            log.warning("the end of a delegation was not taken: %s", error)
+        finally:
+            gone.cancel()
+            self.stop("finished")
+
+
+def _end(playing: "asyncio.Task[FinishDelegation]") -> FinishDelegation:
+    """The end of a delegation; also of one that a fault of ours or a lack of memory ended."""
+    try:
+        return playing.result()
+    except MemoryError:
+        problem = Problem(code="out_of_memory", message="The subagent needed more memory than it may have.")
+    except Exception as error:
+        log.exception("the delegation failed inside Fido")
+        problem = Problem(code="internal_error", message=f"The subagent failed inside Fido: {error!r}.")
+    return FinishDelegation(status="failed", texts=(), problem=problem)
+
+
+async def _until_gone(peer: Peer) -> None:
+    """Return when the parent has ended; one that is only slow, stopped for a while, is waited for."""
+    while True:
+        try:
+            await peer.ask(Ping(), LEASE_S)
+        except ReplyLate:
+            continue
+        except PeerGone:
+            return
+        await asyncio.sleep(LEASE_S)
