@@ -1,0 +1,390 @@
+"""The plan store: one writer a workspace, every answer with the plan that holds."""
+
+import asyncio
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from actors.plan_file import NAME, encode
+from actors.plan_store import PlanStore, _elected
+from ipc.bus import Follower
+from ipc.channel import Channel
+from ipc.endpoints import RunPlace, create_run, new_id
+from ipc.errors import IpcError
+from ipc.mailbox import Link
+from ipc.messages import (
+    AnyCommand,
+    AnyFact,
+    AnyReply,
+    ClearPlan,
+    GetPlan,
+    NoticeRaised,
+    Plan,
+    PlanChanged,
+    PlanItem,
+    PlanRefused,
+    PlanStored,
+    Refused,
+    ReplacePlan,
+    StartTurn,
+    Stop,
+)
+from tests.fakes.launch import launch
+from tests.fakes.places import run_place
+from tests.fakes.plans import plan, step
+
+DEADLINE_S = 20.0
+
+
+class Store(PlanStore):
+    """The actor without its sockets; keeps what it would have told."""
+
+    def __init__(self, place: RunPlace) -> None:
+        super().__init__(place)
+        self.facts: list[AnyFact] = []
+
+    def publish(self, fact: AnyFact) -> None:
+        self.facts.append(fact)
+
+    def do(self, command: AnyCommand) -> AnyReply:
+        reply = self.on_command(command, None)  # type: ignore[arg-type]
+        assert not hasattr(reply, "__await__")
+        return reply  # type: ignore[return-value]
+
+    def plan(self) -> Plan:
+        reply = self.do(GetPlan())
+        assert isinstance(reply, PlanStored)
+        return reply.plan
+
+    def notices(self) -> list[str]:
+        return [fact.message for fact in self.facts if isinstance(fact, NoticeRaised)]
+
+
+def replace(*items: PlanItem, reason: str = "why", based_on: int | None = None) -> ReplacePlan:
+    return ReplacePlan(reason=reason, items=items, based_on=based_on)
+
+
+@contextmanager
+def started(workspace: Path) -> Iterator[Store]:
+    """A store as it is after its start."""
+    with run_place(workspace) as place:
+        store = Store(place)
+
+        async def start() -> None:
+            await store.on_start()
+            await store.on_bound()
+
+        asyncio.run(start())
+        yield store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with started(tmp_path) as store:
+        yield store
+
+
+def refusal(reply: AnyReply) -> tuple[list[str], Plan]:
+    assert isinstance(reply, PlanRefused)
+    return [problem.rule for problem in reply.problems], reply.plan
+
+
+# --- replacing ---------------------------------------------------------------------------------------------
+
+
+def test_a_stored_plan_is_answered_published_and_written_as_one_object(store: Store, tmp_path: Path) -> None:
+    reply = store.do(replace(step(" a ", title="x\ny"), reason=" why\n"))
+    assert isinstance(reply, PlanStored)
+    assert (reply.plan.revision, reply.plan.reason, reply.plan.items[0].title) == (1, "why", "x y")
+    assert reply.plan.updated_at.endswith("Z")
+    assert store.facts[-1] == PlanChanged(plan=reply.plan)
+    assert store.plan() == reply.plan
+    assert (tmp_path / NAME).read_bytes() == encode(reply.plan)
+
+
+def test_a_refused_plan_leaves_file_and_panel_as_they_are(store: Store, tmp_path: Path) -> None:
+    store.do(replace(step("a", status="in_progress")))
+    before, facts = (tmp_path / NAME).read_bytes(), len(store.facts)
+    two = replace(step("a", status="in_progress"), step("b", status="in_progress"))
+    for _ in range(3):
+        rules, current = refusal(store.do(two))
+        assert rules == ["second_in_progress"]
+        assert current.revision == 1
+    assert (tmp_path / NAME).read_bytes() == before
+    assert len(store.facts) == facts
+
+
+def test_a_running_step_is_no_hindrance_for_a_new_list_nor_for_the_empty_one(store: Store) -> None:
+    store.do(replace(step("a", status="in_progress")))
+    assert isinstance(store.do(replace(step("other"))), PlanStored)
+    assert isinstance(store.do(replace()), PlanStored)
+    assert store.plan().items == ()
+
+
+def test_a_replacement_of_an_older_plan_is_refused_with_the_current_one(store: Store) -> None:
+    store.do(replace(step("a")))
+    store.do(replace(step("b"), based_on=1))
+    rules, current = refusal(store.do(replace(step("c"), based_on=1)))
+    assert rules == ["stale_plan"]
+    assert [item.id for item in current.items] == ["b"]
+    assert isinstance(store.do(replace(step("c"), based_on=2)), PlanStored)
+
+
+def test_clearing_starts_over_and_counts_on(store: Store, tmp_path: Path) -> None:
+    assert store.do(ClearPlan()) == PlanStored(plan=Plan())
+    assert os.listdir(tmp_path) == []
+    store.do(replace(step("a")))
+    reply = store.do(ClearPlan())
+    assert isinstance(reply, PlanStored)
+    assert (reply.plan.items, reply.plan.revision) == ((), 2)
+    with started(tmp_path) as successor:
+        assert successor.plan() == reply.plan
+
+
+def test_what_is_not_for_the_plan_store_is_refused(store: Store) -> None:
+    reply = store.do(StartTurn(prompt="hello"))
+    assert isinstance(reply, Refused)
+    assert reply.code == "not_for_me"
+
+
+# --- the file under it -------------------------------------------------------------------------------------
+
+
+def test_the_plan_of_an_earlier_run_is_published_at_start(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(encode(plan(step("a"), revision=7)))
+    with started(tmp_path) as store:
+        assert store.facts == [PlanChanged(plan=plan(step("a"), revision=7))]
+
+
+def test_a_damaged_file_is_told_and_the_session_goes_on(tmp_path: Path) -> None:
+    (tmp_path / NAME).write_bytes(b"{")
+    with started(tmp_path) as store:
+        (notice,) = store.notices()
+        assert "is damaged" in notice
+        assert ".bad-" in notice
+        assert isinstance(store.do(replace(step("a"))), PlanStored)
+
+
+def test_an_edit_from_outside_becomes_the_plan_and_is_told(store: Store, tmp_path: Path) -> None:
+    store.do(replace(step("a")))
+    (tmp_path / NAME).write_bytes(encode(plan(step("theirs"))))
+    current = store.plan()
+    assert [item.id for item in current.items] == ["theirs"]
+    assert current.revision == 2
+    assert store.facts[-2] == PlanChanged(plan=current)
+    assert "changed by another program" in store.notices()[-1]
+    assert (tmp_path / NAME).read_bytes() == encode(current)
+
+
+@pytest.mark.parametrize("seen_first", [False, True], ids=["found by the replacement", "found before"])
+@pytest.mark.parametrize("based_on", [None, 1])
+def test_a_replacement_never_overwrites_an_edit_the_caller_has_not_seen(
+    store: Store, tmp_path: Path, seen_first: bool, based_on: int | None
+) -> None:
+    store.do(replace(step("a")))
+    (tmp_path / NAME).write_bytes(encode(plan(step("theirs"))))
+    if seen_first:
+        store.plan()
+    rules, current = refusal(store.do(replace(step("mine"), based_on=based_on)))
+    assert rules == ["stale_plan"]
+    assert [item.id for item in current.items] == ["theirs"]
+    assert isinstance(store.do(replace(step("mine"), based_on=based_on and current.revision)), PlanStored)
+
+
+def test_clearing_does_not_overwrite_an_unseen_edit_either(store: Store, tmp_path: Path) -> None:
+    store.do(replace(step("a")))
+    (tmp_path / NAME).write_bytes(encode(plan(step("theirs"))))
+    reply = store.do(ClearPlan())
+    assert isinstance(reply, Refused)
+    assert (reply.code, bool(reply.next_step)) == ("stale_plan", True)
+    assert isinstance(store.do(ClearPlan()), PlanStored)
+
+
+def test_a_removed_file_means_an_empty_plan(store: Store, tmp_path: Path) -> None:
+    store.do(replace(step("a")))
+    (tmp_path / NAME).unlink()
+    assert store.plan().items == ()
+    assert "removed" in store.notices()[-1]
+    assert not (tmp_path / NAME).exists()
+    refusal(store.do(replace(step("b"))))
+    assert isinstance(store.do(replace(step("b"))), PlanStored)
+
+
+def test_garbage_from_outside_is_kept_aside(store: Store, tmp_path: Path) -> None:
+    store.do(replace(step("a")))
+    (tmp_path / NAME).write_bytes(b"<<<<<<< HEAD")
+    assert store.plan().items == ()
+    (kept,) = tmp_path.glob(f"{NAME}.bad-*")
+    assert kept.read_bytes() == b"<<<<<<< HEAD"
+
+
+def test_a_plan_that_can_not_be_written_is_refused_with_the_one_that_holds(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    workspace.mkdir()
+    with started(workspace) as store:
+        workspace.rmdir()
+        rules, current = refusal(store.do(replace(step("a"))))
+        assert (rules, current) == (["not_stored"], Plan())
+        assert "No such file or directory" in store.notices()[-1]
+        workspace.mkdir()
+        assert isinstance(store.do(replace(step("a"))), PlanStored)
+
+
+def test_the_exclude_file_of_git_is_told_once(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=DEADLINE_S)
+    for expected in (1, 0):
+        with started(tmp_path) as store:
+            store.do(replace(step("a"), reason=f"{expected}"))
+            store.do(replace(step("b")))
+            assert len(store.notices()) == expected
+
+
+# --- processes ---------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def process(place: RunPlace) -> Iterator["subprocess.Popen[bytes]"]:
+    child = launch("actors.plan_store", place.directory, os.getpid())
+    try:
+        yield child
+    finally:
+        child.kill()
+        child.wait()
+
+
+@asynccontextmanager
+async def client(place: RunPlace) -> AsyncIterator[Link]:
+    channel = Channel()
+    link = Link(channel, "client", place.mailbox("plan_store"))
+    try:
+        yield link
+    finally:
+        link.close()
+        channel.close()
+
+
+async def answer(link: Link, command: AnyCommand) -> AnyReply:
+    """Ask until somebody answers; only for commands that may be repeated."""
+    async with asyncio.timeout(DEADLINE_S):
+        while True:
+            try:
+                return await link.ask(command, 1.0)
+            except IpcError:
+                await asyncio.sleep(0)
+
+
+def neighbour(place: RunPlace) -> RunPlace:
+    """A second run in the same workspace."""
+    return create_run(place.directory.parent, type(place.run)(**{**_fields(place), "id": new_id()}))
+
+
+def _fields(place: RunPlace) -> dict[str, object]:
+    return {name: getattr(place.run, name) for name in place.run.__struct_fields__}
+
+
+def test_a_real_process_serves_and_a_late_follower_sees_its_plan(tmp_path: Path) -> None:
+    async def scenario(place: RunPlace) -> None:
+        async with client(place) as link:
+            reply = await answer(link, replace(step("a")))
+            assert isinstance(reply, PlanStored)
+            seen: asyncio.Future[tuple[AnyFact, ...]] = asyncio.get_running_loop().create_future()
+            follower = Follower(
+                link._channel,
+                link,
+                place.facts("plan_store"),
+                on_reset=seen.set_result,
+                on_fact=lambda _: None,
+            )
+            async with asyncio.timeout(DEADLINE_S):
+                assert PlanChanged(plan=reply.plan) in await seen
+            follower.close()
+
+    with run_place(tmp_path) as place, process(place):
+        asyncio.run(scenario(place))
+
+
+def test_plan_store_runs_without_pydantic_and_the_sdk(tmp_path: Path) -> None:
+    async def serves(place: RunPlace) -> None:
+        async with client(place) as link:
+            await answer(link, GetPlan())
+
+    with run_place(tmp_path) as place, process(place) as child:
+        asyncio.run(serves(place))
+        maps = Path(f"/proc/{child.pid}/maps").read_text(encoding="utf-8")
+    assert "msgspec" in maps
+    assert not [name for name in ("pydantic", "openai", "urwid", "jiter") if name in maps]
+
+
+def test_plan_store_refuses_a_second_writer_and_hands_over_when_it_dies(tmp_path: Path) -> None:
+    async def scenario(place: RunPlace, first: "subprocess.Popen[bytes]") -> float:
+        async with client(place) as link:
+            await answer(link, replace(step("a")))
+            with process(neighbour(place)) as second:
+                before = await answer(link, replace(step("b")))
+                assert isinstance(before, PlanStored)
+                assert second.poll() is None
+                first.send_signal(signal.SIGKILL)
+                first.wait()
+                killed = asyncio.get_running_loop().time()
+                after = await answer(link, GetPlan())
+                taken_over = asyncio.get_running_loop().time() - killed
+                assert after == before
+                stored = await answer(link, replace(step("c")))
+                assert isinstance(stored, PlanStored)
+                assert (tmp_path / NAME).read_bytes() == encode(stored.plan)
+                assert second.poll() is None
+                return taken_over
+
+    with run_place(tmp_path) as place, process(place) as first:
+        assert asyncio.run(scenario(place, first)) < 2
+
+
+def test_a_store_that_stands_by_binds_nothing_and_stops_when_told(tmp_path: Path) -> None:
+    async def scenario(place: RunPlace) -> None:
+        store = PlanStore(place)
+        serving = asyncio.ensure_future(store.serve())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        assert not serving.done()
+        store.stop("quit")
+        await asyncio.wait_for(serving, DEADLINE_S)
+
+    with (
+        run_place(tmp_path) as place,
+        open(place.workspace_directory / "lock", "w", encoding="utf-8") as held,
+    ):
+        fcntl.flock(held, fcntl.LOCK_EX)
+        asyncio.run(scenario(place))
+        assert os.listdir(place.workspace_directory) == ["lock"]
+
+
+def test_a_lock_file_that_was_swept_away_elects_nobody_twice(tmp_path: Path) -> None:
+    with run_place(tmp_path) as place:
+        lock = place.workspace_directory / "lock"
+        with open(lock, "w", encoding="utf-8") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            assert not _elected(place.workspace_directory)
+            shutil.rmtree(place.workspace_directory)
+            assert _elected(place.workspace_directory)
+            assert not _elected(place.workspace_directory)
+
+
+def test_a_store_that_is_stopped_ends_well_and_frees_the_workspace(tmp_path: Path) -> None:
+    async def scenario(place: RunPlace) -> None:
+        async with client(place) as link:
+            stored = await answer(link, replace(step("a")))
+            await answer(link, Stop(reason="test"))
+            assert first.wait(DEADLINE_S) == 0
+        with process(place):
+            async with client(place) as link:
+                assert await answer(link, GetPlan()) == stored
+
+    with run_place(tmp_path) as place, process(place) as first:
+        asyncio.run(scenario(place))
