@@ -88,12 +88,16 @@ class TextPrinter:
         self._out = out
         self._err = err
         self._progress = progress
+        self._summaries: dict[str, str] = {}
 
     def show(self, fact: AnyFact) -> None:
         if isinstance(fact, NoticeRaised) and (fact.level != "info" or self._progress):
             self._say(f"fido: {clean(fact.message)}")
+        elif isinstance(fact, ToolStarted):
+            self._summaries[fact.call_id] = fact.summary
         elif self._progress:
-            line = progress_line(fact)
+            about = self._summaries.pop(fact.call_id, "") if isinstance(fact, ToolFinished) else ""
+            line = progress_line(fact, about)
             if line:
                 self._say(line)
 
@@ -217,21 +221,21 @@ def json_object(fact: AnyFact) -> dict[str, Any] | None:
             return None
 
 
-def progress_line(fact: AnyFact) -> str | None:
-    """A fact as one line for a person who watches a headless run."""
+def progress_line(fact: AnyFact, about: str = "") -> str | None:
+    """A fact as one line for a person who watches a headless run; `about` sums up a tool's call."""
     match fact:
         case ToolFinished(name="update_plan", status="ok"):
             return None
         case ToolFinished():
-            first = fact.display.strip().partition("\n")[0]
-            line = f"  {_GLYPH[fact.status]} {fact.name:<12} {fact.duration_ms:>6} ms  {first}"
+            fault = "" if fact.status == "ok" else f"  {fact.display.strip()}"
+            line = f"{_GLYPH[fact.status]} {fact.name:<12} {fact.duration_ms:>6} ms  {about}{fault}"
             return clean_line(line, 110)
         case PlanChanged(plan=plan) if plan.items:
             done = sum(item.status == "done" for item in plan.items)
             now = next((item.title for item in plan.items if item.status == "in_progress"), plan.reason)
-            return clean_line(f"  # plan {done}/{len(plan.items)}: {now}", 110)
+            return clean_line(f"# plan {done}/{len(plan.items)}: {now}", 110)
         case SubagentActivityChanged():
-            line = f"  | SUBAGENT {fact.agent_id} {fact.phase} {fact.elapsed_ms / 1000:.1f} s  {fact.detail}"
+            line = f"| SUBAGENT {fact.agent_id} {fact.phase} {fact.elapsed_ms / 1000:.1f} s  {fact.detail}"
             return clean_line(line.rstrip(), 110)
         case _:
             return None
