@@ -63,6 +63,7 @@ class Parent(Actor):
 
     async def on_start(self) -> None:
         self._provider = await self._open_provider()
+        self._provider.prepare()
         self._tools_bytes = advertised(TOOLS)
         self._recovery = self._open_log()
         self._history = fold(self._recovery.events)

@@ -46,12 +46,14 @@ class DirectProvider:
         self._redact = errors.Redactor([self._server.key])
         self._loading: asyncio.Task[_Sender] | None = None
 
-    async def prepare(self) -> None:
-        """Import the SDK and make its client, in a thread; worth starting early, as it takes half a second.
+    def prepare(self) -> None:
+        """Begin to import the SDK and make its client, in a thread: half a second that is better spent early.
 
-        `stream` waits for it, so a caller need not.
+        `stream` waits for it, and begins it when nobody did.
         """
-        await self._sender()
+        if self._loading is None:
+            make = asyncio.to_thread(_make_sender, self._server, self._timeouts)
+            self._loading = asyncio.get_running_loop().create_task(make)
 
     async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
         """Send the conversation, yield what comes; the last event is the `ModelAnswer`.
@@ -99,8 +101,8 @@ class DirectProvider:
         return ProviderError(error.code, message, next_step, partial_text=partial_text)
 
     async def _sender(self) -> "_Sender":
-        if self._loading is None:
-            self._loading = asyncio.create_task(asyncio.to_thread(_make_sender, self._server, self._timeouts))
+        self.prepare()
+        assert self._loading
         return await asyncio.shield(self._loading)
 
 

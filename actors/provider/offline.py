@@ -80,18 +80,19 @@ class OfflineModel:
             return _refuse(writer, 413, "the request is too large")
         body = await reader.readexactly(int(length))
         try:
-            reply = decide(read_turn(body))
+            turn = read_turn(body)
         except msgspec.DecodeError as error:
             return _refuse(writer, 400, f"the request can not be read: {error}")
-        await self._stream(writer, reply, len(body))
+        # Nobody sees a subagent's text come.
+        await self._stream(writer, decide(turn), len(body), 0.0 if turn.is_subagent else self._pace_s)
         return True
 
-    async def _stream(self, writer: asyncio.StreamWriter, reply: Reply, asked: int) -> None:
+    async def _stream(self, writer: asyncio.StreamWriter, reply: Reply, asked: int, pace_s: float) -> None:
         writer.write(
             b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         pieces = _pieces(reply.text)
-        pause_s = min(self._pace_s, LONGEST_S / max(1, len(pieces)))
+        pause_s = min(pace_s, LONGEST_S / max(1, len(pieces)))
         for piece in pieces:
             _send(writer, _chunk({"content": piece}))
             await writer.drain()

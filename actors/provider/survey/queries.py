@@ -53,6 +53,7 @@ _COMMON_WORDS: Final = frozenset(
         *("below", "code", "could", "describe", "does", "each", "explain", "fido", "file", "files", "find"),
         *("folder", "from", "give", "have", "here", "into", "know", "like", "list", "look", "main", "make"),
         *("more", "most", "need", "only", "other", "over", "overview", "please", "project", "read", "repo"),
+        *("attention", "important", "needs", "start", "starts", "test", "tested", "tests", "work", "works"),
         *("report", "repository", "search", "show", "some", "summary", "survey", "tell", "than", "thank"),
         *("thanks", "that", "their", "them", "then", "there", "these", "they", "this", "those", "through"),
         *("under", "very", "want", "what", "when", "where", "which", "will", "with", "workspace", "would"),

@@ -6,7 +6,7 @@ from typing import Final
 
 from actors.provider.survey import queries
 from actors.provider.survey.facts import Facts, Finding
-from actors.provider.survey.results import Match, Matches, snippet
+from actors.provider.survey.results import Match, Matches, extension, snippet
 
 MOST: Final = 12
 """Most lines of one section."""
@@ -15,11 +15,12 @@ NO_MODEL: Final = (
     "`OPENAI_API_KEY`, or `OPENAI_BASE_URL` for another server (a local one needs no key), and the model's "
     "name in `FIDO_MODEL`; `fido doctor` checks them."
 )
+_TITLE: Final = re.compile(r"^(# |\w)")
 _TELLING: Final = re.compile(
-    r"^# |^name ?= ?|^\s*\"(name|main|start|dev|test)\": |^module |^\[(project\.scripts|\[bin\])\]"
+    r"^name ?= ?|^\s*\"(name|main|start|dev|test)\": |^module |^\[(project\.scripts|\[bin\])\]"
     r"|^[a-z][\w-]*:( |$)"
 )
-"""A title, a name, a command, a target."""
+"""A name, a command, a target."""
 
 
 def report(facts: Facts) -> str:
@@ -46,12 +47,12 @@ def _headline(facts: Facts) -> str:
         return "The files could not be listed."
     most = [language.name for language in facts.languages() if language.name != "Markdown"][:1]
     mostly = f", mostly {most[0]}" if most else ""
-    return f"{facts.layout.files:,} files, {_bytes(facts.layout.size)}{mostly}."
+    return f"{_files(facts.layout.files)}, {_bytes(facts.layout.size)}{mostly}."
 
 
 def _sizes(facts: Facts) -> list[str]:
     lines = [
-        f"- {each.name}: {each.files:,} files" + ("" if each.size is None else f", {_bytes(each.size)}")
+        f"- {each.name}: {_files(each.files)}" + ("" if each.size is None else f", {_bytes(each.size)}")
         for each in facts.languages()[:8]
     ]
     folders = sorted((e for e in facts.folders.entries if e[0].endswith("/")), key=lambda e: (-e[1], e[0]))[
@@ -73,15 +74,16 @@ def _entry_points(facts: Facts) -> list[str]:
 def _headings(facts: Facts) -> Iterable[tuple[str, int, str]]:
     """The lines of the files that were read which say what the project is and how it is started."""
     for path, lines in facts.read.items():
-        limit = 1 if path.lower().rpartition("/")[2].startswith("readme") else 5
-        yield from [(path, number, text) for number, text in lines if _TELLING.search(text)][:limit]
+        telling = _TITLE if extension(path) in (".md", ".rst", "") and not path.endswith("file") else _TELLING
+        limit = 1 if telling is _TITLE else 5
+        yield from [(path, number, text) for number, text in lines if telling.search(text)][:limit]
 
 
 def _tests(facts: Facts) -> list[str]:
     if not facts.tests.files:
         return [] if facts.is_empty or not facts.was_listed else ["No file looks like a test."]
     paths = [f"`{path}:1`" for path, _ in facts.tests.entries[:4]]
-    return [f"{facts.tests.files:,} files, {_bytes(facts.tests.size)}, such as {', '.join(paths)}."]
+    return [f"{_files(facts.tests.files)}, {_bytes(facts.tests.size)}, such as {', '.join(paths)}."]
 
 
 def _marks(facts: Facts) -> list[str]:
@@ -140,6 +142,10 @@ def _lines(matches: Sequence[Match], *, kinds: bool = False) -> list[str]:
 def _without_tests(facts: Facts, found: Matches) -> list[Match]:
     tests = {path for path, _ in facts.tests.entries}
     return [match for match in found.shown if match.path not in tests]
+
+
+def _files(count: int) -> str:
+    return f"{count:,} file" + ("" if count == 1 else "s")
 
 
 def _bytes(size: int) -> str:
