@@ -97,7 +97,11 @@ def _actor(options: Namespace) -> int:
     from importlib import import_module
 
     place = services_place(run_root(dict(os.environ)), _run(options, "", None, "none"))
+    refusal = place.failure_file(options.name)
+    refusal.unlink(missing_ok=True)
     status: int = import_module(f"actors.{options.name}").main([str(place.directory), str(os.getppid())])
+    if status and refusal.exists():
+        raise UsageError(refusal.read_text(encoding="utf-8").strip())
     return status
 
 

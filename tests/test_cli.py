@@ -3,11 +3,7 @@
 import json
 import os
 import subprocess
-import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -16,41 +12,32 @@ from actors import __version__
 from actors.arguments import COMMANDS, UsageError, parser_for, prompt_of, split
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import advertised
+from actors.cli import main
 from actors.completion import completion
 from actors.session_events import PromptTaken, SessionStarted
 from actors.session_log import SessionLog
-from tests.fakes.places import short_directory
-
-ROOT = Path(__file__).parent.parent
-START = "import sys; from actors.cli import main; sys.exit(main(sys.argv[1:]))"
+from tests.fakes.fido import DEADLINE_S, GUARD, Home, home
 
 
 class Shell:
-    """Runs `fido` as a process of its own in surroundings of its own."""
+    """Runs `fido` as a person does, in a home of its own."""
 
-    def __init__(self, folder: Path, runtime: Path) -> None:
+    def __init__(self, folder: Path, at: Home) -> None:
         self.workspace = folder / "work"
         self.workspace.mkdir()
-        self.state = folder / "state"
-        self.config = folder / "config" / "fido" / "config.toml"
-        self.config.parent.mkdir(parents=True)
-        self.environ = {
-            "HOME": str(folder),
-            "PATH": os.environ["PATH"],
-            "PYTHONPATH": str(ROOT),
-            "XDG_CONFIG_HOME": str(folder / "config"),
-            "XDG_STATE_HOME": str(self.state),
-            "XDG_RUNTIME_DIR": str(runtime),
-        }
+        self.state = at.folder / "state"
+        self.config = at.folder / "config" / "fido" / "config.toml"
+        self.config.parent.mkdir()
+        self.home = at
 
     def fido(self, *words: str, stdin: bytes = b"", **environ: str) -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(
-            [sys.executable, "-c", START, *words],
+            [*GUARD, *words],
             cwd=self.workspace,
-            env=self.environ | environ,
+            env=self.home.environment(**environ),
             input=stdin,
             capture_output=True,
-            timeout=30,
+            timeout=DEADLINE_S,
             check=False,
         )
 
@@ -71,8 +58,8 @@ class Shell:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    with short_directory() as runtime:
-        yield Shell(tmp_path, runtime)
+    with home() as at:
+        yield Shell(tmp_path, at)
 
 
 # --- the line ----------------------------------------------------------------------------------------
@@ -132,27 +119,59 @@ def test_help_lists_every_command(shell: Shell) -> None:
         (["run", "x", "--max-turns", "0"], "--max-turns: expected a number from 1, got '0'"),
         (["run", "x", "--timeout", "soon"], "--timeout: expected seconds above 0, got 'soon'"),
         (["run"], "there is no prompt"),
-        (["run", "-"], "there is no prompt"),
         (["plan", "the", "release"], "invalid choice: 'the'"),
         (["--session", "../x"], "--session: a session id has"),
         (["--workspace", "nowhere", "plan"], "--workspace nowhere: no such file or directory"),
         (["actor", "ui"], "invalid choice: 'ui'"),
         (["hello"], "the screen needs a terminal; without one use: fido run PROMPT"),
-        (["attach"], "no session is running"),
-        (["attach", "s-1"], "no session s-1 is running"),
     ],
 )
-def test_what_is_not_understood_is_one_line_and_status_2(shell: Shell, words: list[str], told: str) -> None:
-    assert told in shell.refusal(*words)
+def test_what_is_not_understood_is_one_line_and_status_2(
+    capfd: pytest.CaptureFixture[str], words: list[str], told: str
+) -> None:
+    assert main(words) == 2
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert err.startswith("fido: ")
+    assert told in err
+    assert len(err.splitlines()) == 1
+
+
+def test_nothing_to_attach_to_is_told(shell: Shell) -> None:
+    assert "no session s-1 is running" in shell.refusal("attach", "s-1")
 
 
 def test_message_limit_out_of_bounds_is_refused(shell: Shell) -> None:
     assert "FIDO_MESSAGE_LIMIT: expected bytes" in shell.refusal("run", "x", FIDO_MESSAGE_LIMIT="many")
 
 
+def test_prompt_from_an_empty_stdin_is_refused(shell: Shell) -> None:
+    assert "there is no prompt" in shell.refusal("run", "-")
+
+
 def test_unknown_flag_is_raised_as_one_line() -> None:
     with pytest.raises(UsageError, match="fido plan: --jsno: unknown flag; did you mean --json"):
         parser_for("plan").understand(["--jsno"])
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"modell = 1", "modell: unknown setting; did you mean model"),
+        (b"\xef\xbb\xbfmodel = 'x'", "byte order mark"),
+        (None, "cannot be read: is a directory"),
+    ],
+)
+def test_settings_that_cannot_be_used_end_a_run_with_one_line_and_status_2(
+    shell: Shell, content: bytes | None, told: str
+) -> None:
+    if content is None:
+        shell.config.mkdir()
+    else:
+        shell.config.write_bytes(content)
+    line = shell.refusal("run", "hello")
+    assert line.startswith(f"fido: {shell.config}: ")
+    assert told in line
 
 
 # --- completion --------------------------------------------------------------------------------------
@@ -297,9 +316,9 @@ def test_closed_pipe_behind_a_command_is_no_traceback(shell: Shell) -> None:
     read, write = os.pipe()
     os.close(read)
     run = subprocess.run(
-        [sys.executable, "-c", START, "tools", "--advertised"],
+        [*GUARD, "tools", "--advertised"],
         cwd=shell.workspace,
-        env=shell.environ,
+        env=shell.home.environment(),
         stdout=write,
         stderr=subprocess.PIPE,
         timeout=30,
@@ -307,87 +326,3 @@ def test_closed_pipe_behind_a_command_is_no_traceback(shell: Shell) -> None:
     )
     os.close(write)
     assert (run.returncode, run.stderr) == (141, b"")
-
-
-# --- doctor ------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def server(status: int, body: object) -> Iterator[tuple[str, list[str]]]:
-    """An HTTP server that lists models; yields its base URL and the requests it got."""
-    seen: list[str] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            seen.append(f"{self.path} {self.headers.get('Authorization')}")
-            self.send_response(status)
-            self.send_header("Location", "http://127.0.0.1:1/elsewhere")
-            self.end_headers()
-            self.wfile.write(json.dumps(body).encode())
-
-        def log_message(self, *_: object) -> None:
-            """Keep the test's output clean."""
-
-    httpd = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=httpd.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{httpd.server_address[1]}", seen
-    finally:
-        httpd.shutdown()
-        thread.join()
-        httpd.server_close()
-
-
-def test_doctor_without_a_key_says_that_the_built_in_model_answers(shell: Shell) -> None:
-    text = shell.output("doctor")
-    assert "built-in offline model" in text
-    assert "-> Set OPENAI_API_KEY" in text
-
-
-def test_doctor_tells_where_each_value_came_from(shell: Shell) -> None:
-    shell.config.write_text("[timeouts]\nidle_s = 5\n", encoding="utf-8")
-    text = shell.output("doctor", "--mode", "plan", FIDO_MODEL="m")
-    for line in (
-        "model = m  (environment FIDO_MODEL)",
-        "mode = plan  (flag --mode)",
-        f"timeouts.idle_s = 5.0  ({shell.config})",
-        "timeouts.total_s = 900.0  (default)",
-    ):
-        assert line in text
-
-
-def test_doctor_asks_the_server_and_never_shows_the_key(shell: Shell) -> None:
-    with server(200, {"data": [{"id": "gpt-5.5"}]}) as (url, seen):
-        text = shell.output("doctor", OPENAI_API_KEY="sk-canary", OPENAI_BASE_URL=url)
-    assert seen == ["/v1/models Bearer sk-canary"]
-    assert f"{url}/v1/models answers, model gpt-5.5" in text
-    assert "canary" not in text
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "told"),
-    [
-        (401, {}, "the key was refused (401)"),
-        (200, {"data": [{"id": "other"}]}, "has no model gpt-5.5"),
-        (500, {}, "HTTP status 500"),
-        (302, {}, "HTTP status 302"),
-    ],
-)
-def test_doctor_says_what_is_wrong_with_the_server(
-    shell: Shell, status: int, body: object, told: str
-) -> None:
-    with server(status, body) as (url, _):
-        run = shell.fido("doctor", OPENAI_BASE_URL=url, OPENAI_API_KEY="sk-canary")
-    text = run.stdout.decode()
-    assert run.returncode == 1
-    assert told in text
-    assert "-> " in text
-    assert "canary" not in text
-
-
-def test_doctor_names_what_keeps_the_settings_from_being_read(shell: Shell) -> None:
-    shell.config.write_text("modell = 1", encoding="utf-8")
-    run = shell.fido("doctor")
-    assert run.returncode == 1
-    assert "modell: unknown setting; did you mean model" in run.stdout.decode()
