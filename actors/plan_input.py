@@ -13,7 +13,7 @@ from actors.tools.tool import ToolInput
 from ipc.messages import PlanItem, PlanProblem, PlanStatus
 
 STATUSES: Final[tuple[PlanStatus, ...]] = get_args(PlanStatus)
-_TRAILING_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"|(,)(?=\s*[\]}])', re.DOTALL)
+_TRAILING_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|(,)(?=\s*[\]}])', re.DOTALL)
 _EXPECTED: Final = {"string_type": "a string", "tuple_type": "a list", "model_type": "an object"}
 _MISSING: Final = {"id": "missing_id", "title": "empty_title", "reason": "empty_reason"}
 """Rules that say the same of an empty field."""
@@ -79,15 +79,10 @@ class UpdatePlanInput(ToolInput):
 
 def _decoded(data: Any) -> tuple[Any, tuple[str, ...]]:
     """The input with what is certain put right, and a note for each thing that was."""
-    if not isinstance(data, Mapping):
+    if not isinstance(data, Mapping) or not isinstance(data.get("items"), str):
         return data, ()
     notes: list[str] = []
-    items = data.get("items")
-    if isinstance(items, str):
-        items = _from_text(items, notes)
-    if isinstance(items, list):
-        items = [_without_nulls(item, position, notes) for position, item in enumerate(items)]
-    return ({**data, "items": items} if "items" in data else data), tuple(notes)
+    return {**data, "items": _from_text(data["items"], notes)}, tuple(notes)
 
 
 def _from_text(text: str, notes: list[str]) -> Any:
@@ -104,16 +99,6 @@ def _from_text(text: str, notes: list[str]) -> Any:
     if repaired is not text:
         notes.append("A trailing comma in items was ignored.")
     return items
-
-
-def _without_nulls(item: Any, position: int, notes: list[str]) -> Any:
-    if not isinstance(item, dict):
-        return item
-    optional = [name for name, field in ItemInput.model_fields.items() if not field.is_required()]
-    nulls = [name for name in optional if name in item and item[name] is None]
-    if nulls:
-        notes.append(f"{label(position, None)}: null was read as left out: {', '.join(nulls)}.")
-    return {name: value for name, value in item.items() if name not in nulls}
 
 
 # --- faults ------------------------------------------------------------------------------------------------
@@ -159,13 +144,14 @@ def _draft(data: Any) -> tuple[str, tuple[PlanItem, ...]]:
 def _draft_item(raw: Any, number: int) -> PlanItem:
     if not isinstance(raw, dict):
         raw = {"id": f"unreadable-item-{number}", "title": _UNKNOWN}
+    raw = {name: value for name, value in raw.items() if value is not None}
     status = next((word for word in STATUSES if word == raw.get("status")), None)
     evidence = tuple(_texts(raw.get("evidence", []), _UNKNOWN))
     return PlanItem(
         id=_id_of(raw),
         title=_text(raw.get("title", ""), _UNKNOWN),
         status=status or "done",
-        details=_text(raw.get("details"), ""),
+        details=_text(raw.get("details", ""), ""),
         dependencies=tuple(_texts(raw.get("dependencies", []))),
         next_action=_text(raw.get("next_action", ""), _UNKNOWN),
         evidence=evidence if status else (_UNKNOWN,),
