@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Final
 
 from actors import process_tree
-from actors.tools.shell_host import Reply, Request, command_line
+from actors.tools.shell_host import TAKEN, Reply, Request, command_line
 
 OVERTIME_S: Final = 2.0
 """How much longer than its timeout a command's runner may take, to kill and to report."""
 CANCEL_S: Final = 1.0
 """How long a cancelled command's runner may take to kill everything."""
+ATTEMPTS: Final = 2
+"""How often a command is handed over: a host that has just been killed may still seem to be there."""
 
 _ROOT: Final = str(Path(__file__).parents[2])
 _FALLBACK: Final = "/bin/sh"
@@ -57,23 +59,35 @@ class Shell:
 
         Cancelled, it returns when every process of the command is dead.
         """
+        for _ in range(ATTEMPTS):
+            answer = await self._exchange(request)
+            if answer is None:
+                self.close()
+                continue
+            line, found, output = answer.partition(b"\n")
+            if not found:
+                break
+            return json.loads(line), output
+        raise ShellLost
+
+    async def _exchange(self, request: Request) -> bytes | None:
+        """The whole answer; null when nobody took the command, so that it can be sent again."""
         reader, writer = await asyncio.open_unix_connection(sock=self._call())
         try:
-            writer.write(json.dumps(request).encode() + b"\n")
             async with asyncio.timeout(request["timeout_s"] + OVERTIME_S):
-                answer = await reader.read()
+                with contextlib.suppress(OSError):
+                    writer.write(json.dumps(request).encode() + b"\n")
+                    if await reader.readline() == TAKEN:
+                        return await reader.read()
+                return None
         except asyncio.CancelledError:
             await self._cancel(reader, writer)
             raise
-        except (TimeoutError, OSError) as error:
+        except TimeoutError:
             self.close()
-            raise ShellLost from error
+            raise ShellLost from None
         finally:
             writer.close()
-        line, found, output = answer.partition(b"\n")
-        if not found:
-            raise ShellLost
-        return json.loads(line), output
 
     def close(self) -> None:
         """End the host and everything that commands have left running."""
@@ -100,7 +114,7 @@ class Shell:
         """Have a runner at the other end of a socket; a host that was lost is replaced."""
         ours, theirs = socket.socketpair()
         with theirs:
-            for _ in range(2):
+            for _ in range(ATTEMPTS):
                 self.start()
                 assert self._calls is not None
                 with contextlib.suppress(OSError):

@@ -7,8 +7,8 @@ The host has nothing in it but imports, and keeps one forked runner waiting for 
 orphans: nothing that a command starts gets away from them, and they end with the parent.
 
 One call is one socket, passed with a single byte to the runner that waits. On it the runner reads `Request`
-as a line of JSON, and answers with `Reply` as a line of JSON and the kept output behind it. When the caller
-hangs up first, everything the command started is killed before the runner closes its end.
+as a line of JSON, answers `TAKEN`, and in the end with `Reply` as a line of JSON and the kept output behind
+it. When the caller hangs up first, everything the command started is killed before the runner closes its end.
 """
 
 import contextlib
@@ -32,6 +32,8 @@ GRACE_S: Final = 0.15
 """Between SIGTERM and SIGKILL."""
 NOT_STARTED: Final = 127
 """Exit status of a command that the system refused to start, as shells give it."""
+TAKEN: Final = b"taken\n"
+"""From here on the command may have begun."""
 
 _PIPE_BYTES: Final = 1 << 20
 _CHUNK: Final = 1 << 18
@@ -260,6 +262,7 @@ def _serve(call: socket.socket, signals: Signals) -> None:
     if not line:  # hung up before it was asked
         return
     request: Request = json.loads(line)
+    call.sendall(TAKEN)
     watch = Watch(request, signals, call)
     reply = watch.until_end()
     if reply is not None:

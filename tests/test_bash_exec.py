@@ -1,0 +1,285 @@
+"""bash_exec: bounded in time and output, and nothing left behind unasked; with real shells."""
+
+import asyncio
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.process_tree import children, descendants
+from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.tools.tool import Invocation
+from actors.workspace import Workspace
+from tests.fakes.calling import call, refusal
+from tests.fakes.launch import Watched, script
+
+KEY = "sk-canary-4711"
+DAEMONS = r"""
+trap "" TERM HUP INT
+setsid sh -c 'trap "" TERM HUP; echo $$ >> pids; sleep 1000 & echo $! >> pids; exec sleep 1001' &
+(setsid setsid sh -c 'sleep 1002 & echo $! >> pids' &)
+nohup sleep 1003 >/dev/null 2>&1 & echo $! >> pids
+sh -c 'sh -c "sleep 1004 & echo \$! >> pids" & exit 0'
+sleep 1005 & echo $! >> pids; kill -STOP $!
+while [ "$(wc -l < pids)" -lt 6 ]; do sleep 0.01; done
+echo all >> pids; echo ready > ready
+sleep 1006
+"""
+
+
+@pytest.fixture
+def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BashExec]:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    made = BashExec(Workspace(tmp_path), head=1000, tail=1000)
+    yield made
+    made.close()
+
+
+def run(tool: BashExec, command: str, **bounds: object) -> str:
+    return call(tool, command=command, **bounds).content
+
+
+def pids(text: str) -> list[int]:
+    return [int(line) for line in text.split() if line.isdigit()]
+
+
+def test_output_and_errors_come_in_their_order_with_the_exit_status(tool: BashExec) -> None:
+    output = call(tool, command="echo one; echo two >&2; echo three; exit 3")
+    assert output.content == "one\ntwo\nthree\n[exit status 3]"
+    assert not output.ok
+
+
+def test_a_command_that_succeeds_is_ok(tool: BashExec) -> None:
+    output = call(tool, command="true")
+    assert output.ok
+    assert output.content == "[no output]\n[exit status 0]"
+
+
+def test_a_command_killed_by_a_signal_says_so(tool: BashExec) -> None:
+    assert run(tool, "kill -SEGV $$") == "[no output]\n[killed by SIGSEGV]"
+
+
+def test_it_starts_in_the_workspace_or_in_a_folder_of_it(tool: BashExec, tmp_path: Path) -> None:
+    (tmp_path / "sub dir").mkdir()
+    assert run(tool, "pwd").startswith(f"{tmp_path}\n")
+    assert run(tool, "pwd", cwd="sub dir").startswith(f"{tmp_path}/sub dir\n")
+
+
+def test_a_folder_outside_missing_or_no_folder_is_refused(tool: BashExec, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert refusal(tool, command="pwd", cwd="..").code == "outside_workspace"
+    assert refusal(tool, command="pwd", cwd="nowhere").code == "not_found"
+    assert refusal(tool, command="pwd", cwd="file").code == "not_a_folder"
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (" \n", "empty_command"),
+        ("a\0b", "bad_command"),
+        ("\ud800", "bad_command"),
+        (":" * 200_000, "command_too_long"),
+    ],
+)
+def test_what_can_not_be_started_is_refused_with_a_reason(tool: BashExec, command: str, code: str) -> None:
+    assert refusal(tool, command=command).code == code
+
+
+def test_there_is_no_stdin_and_no_terminal(tool: BashExec) -> None:
+    text = run(
+        tool,
+        "cat; read x || echo EOF; (: </dev/tty) 2>/dev/null || echo no tty; stty raw 2>&1",
+        timeout_ms=5000,
+    )
+    assert "EOF\nno tty\n" in text
+
+
+def test_no_key_is_in_sight_of_a_command(tool: BashExec) -> None:
+    text = run(tool, "env; cat /proc/$PPID/environ; tr '\\0' '\\n' < /proc/self/environ; echo TERM=$TERM")
+    assert "TERM=dumb" in text
+    assert KEY not in text
+
+
+def test_at_its_deadline_a_command_ends_with_what_it_had_printed(tool: BashExec, tmp_path: Path) -> None:
+    output = call(tool, command="echo $$ > pid; echo ready; sleep 1000", timeout_ms=300)
+    assert output.content.startswith("ready\n[status timed_out: not done after 300 ms")
+    assert not output.ok
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text(encoding='utf-8').strip()}").exists()
+
+
+@pytest.mark.parametrize("squeeze", ["", "| tr -d '\\n'"], ids=["lines", "one line"])
+def test_long_output_is_cut_in_the_middle_and_says_so(tool: BashExec, squeeze: str) -> None:
+    text = run(tool, f"echo first; yes xxxxxxxxx {squeeze} | head -c 3000000; echo; echo last")
+    assert text.startswith("first\n")
+    assert text.endswith("last\n[exit status 0]")
+    assert re.search(r"\[\.\.\. 2,99\d,\d{3} of 3,000,012 bytes left out", text)
+    assert len(text) < 2500
+
+
+def test_memory_stays_flat_while_a_command_floods(tool: BashExec) -> None:
+    peak = "grep VmHWM /proc/$PPID/status"  # the shell's parent is the process that reads
+    text = run(tool, f"{peak}; head -c 300000000 /dev/zero; echo; {peak}", timeout_ms=60_000)
+    before, after = (int(size) for size in re.findall(r"VmHWM:\s+(\d+) kB", text))
+    assert after - before < 8 * 1024
+
+
+def test_a_background_process_does_not_hold_the_call_and_goes_on(tool: BashExec, tmp_path: Path) -> None:
+    started = time.monotonic()
+    text = run(tool, "sleep 1000 & echo $!")
+    assert time.monotonic() - started < 5
+    pid = pids(text)[0]
+    assert f"still running in the background: {pid} (sleep)" in text
+    assert run(tool, f"kill -0 {pid} && echo alive").startswith("alive\n")
+
+
+def test_a_background_process_may_print_on_and_end(tool: BashExec, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+    pid = pids(run(tool, "(read x < gate; yes | head -c 5000000; echo done > gate) & echo $!"))[0]
+    with Watched(pid) as job:
+        text = run(tool, "echo go > gate; cat gate")
+        assert text.startswith("done\n")
+        assert job.ends_within()
+
+
+def test_a_background_process_can_be_stopped_by_its_number(tool: BashExec) -> None:
+    pid = pids(run(tool, "sleep 1000 & echo $!"))[0]
+    with Watched(pid) as job:
+        assert call(tool, command=f"kill {pid}").ok
+        assert job.ends_within()
+
+
+def test_background_processes_end_with_the_tool(tool: BashExec) -> None:
+    pid = pids(run(tool, "setsid nohup sleep 1000 >/dev/null 2>&1 & echo $!"))[0]
+    with Watched(pid) as job:
+        tool.close()
+        assert job.ends_within()
+
+
+async def cancelled_when_ready(tool: BashExec, ready: Path) -> float:
+    """Cancel a call as soon as its command has opened the pipe `ready`; seconds until it was over."""
+    os.mkfifo(ready)
+    task = asyncio.ensure_future(tool.run(BashExecInput(command=DAEMONS), Invocation("1")))
+    await asyncio.to_thread(ready.read_bytes)
+    started = time.monotonic()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    return time.monotonic() - started
+
+
+def test_cancelling_kills_daemons_too(tool: BashExec, tmp_path: Path) -> None:
+    took = asyncio.run(cancelled_when_ready(tool, tmp_path / "ready"))
+    daemons = pids((tmp_path / "pids").read_text(encoding="utf-8"))
+    assert len(daemons) == 6
+    assert not [pid for pid in daemons if Path(f"/proc/{pid}").exists()]
+    assert took < 2
+
+
+def test_cancelling_one_call_leaves_another_alone(tool: BashExec, tmp_path: Path) -> None:
+    pid = pids(run(tool, "sleep 1000 & echo $!"))[0]
+    asyncio.run(cancelled_when_ready(tool, tmp_path / "ready"))
+    assert run(tool, f"kill -0 {pid} && echo alive").startswith("alive\n")
+
+
+def test_calls_can_run_side_by_side(tool: BashExec, tmp_path: Path) -> None:
+    async def both() -> list[str]:
+        os.mkfifo(tmp_path / "meet")
+        commands = ["echo hello > meet; echo sent", "cat meet"]
+        calls = [tool.run(BashExecInput(command=each, timeout_ms=5000), Invocation("1")) for each in commands]
+        return [output.content for output in await asyncio.gather(*calls)]
+
+    assert asyncio.run(both()) == ["sent\n[exit status 0]", "hello\n[exit status 0]"]
+
+
+@pytest.mark.parametrize("victims", ["$PPID", "$(ps -o ppid= $PPID)", "$(ps -o ppid= $PPID) $PPID"])
+def test_a_command_that_kills_its_watchers_fails_and_the_next_one_runs(
+    tool: BashExec, tmp_path: Path, victims: str
+) -> None:
+    command = f"echo $$ > pid; kill -9 {victims}; sleep 1000"
+    assert refusal(tool, command=command, timeout_ms=5000).code == "runner_lost"
+    pid = int((tmp_path / "pid").read_text(encoding="utf-8"))
+    assert call(tool, command="true").ok
+    if victims == "$PPID":
+        assert not Path(f"/proc/{pid}").exists() or pid not in descendants(os.getpid())
+
+
+def test_a_command_that_signals_its_own_group_ends_only_itself(tool: BashExec) -> None:
+    assert "killed by SIGTERM" in run(tool, "kill 0; sleep 1000", timeout_ms=5000)
+    assert call(tool, command="true").ok
+
+
+def test_a_program_that_can_not_be_executed_is_a_result(tool: BashExec, tmp_path: Path) -> None:
+    (tmp_path / "broken").write_bytes(b"\x7fELF not really")
+    (tmp_path / "broken").chmod(0o755)
+    assert "[exit status 126]" in run(tool, "./broken")
+    assert "[exit status 127]" in run(tool, "no-such-program")
+
+
+def test_a_shell_that_can_not_be_started_is_a_result(tool: BashExec) -> None:
+    tool._shell.program = "/nowhere/bash"
+    assert run(tool, "true") == "The command was not started: No such file or directory.\n[exit status 127]"
+
+
+def test_no_descriptor_but_the_standard_ones_reaches_a_command(tool: BashExec) -> None:
+    assert run(tool, "ls /proc/$$/fd").split("\n")[:3] == ["0", "1", "2"]
+
+
+def test_a_writer_into_a_closed_pipe_ends_as_in_any_shell(tool: BashExec) -> None:
+    assert run(tool, "yes | head -1; echo ${PIPESTATUS[0]}") == "y\n141\n[exit status 0]"
+
+
+def test_everything_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    """The parent kills itself while a command runs and another one's daemon goes on."""
+    ran = script(
+        """
+import asyncio, os, signal
+from pathlib import Path
+from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.workspace import Workspace
+
+async def main():
+    tool = BashExec(Workspace(Path(sys.argv[1])))
+    first = await tool.run(BashExecInput(command="setsid sleep 1000 & echo $!"), None)
+    print(first.content, flush=True)
+    os.mkfifo(sys.argv[1] + "/ready")
+    command = "setsid sleep 1001 & echo $! $$ > ready; sleep 1002"
+    asyncio.ensure_future(tool.run(BashExecInput(command=command), None))
+    print(await asyncio.to_thread(Path(sys.argv[1] + "/ready").read_text), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+asyncio.run(main())
+""",
+        tmp_path,
+    )
+    assert ran.returncode == -signal.SIGKILL, ran.stderr
+    started = pids(ran.stdout.replace("[", " [").partition("[exit")[0]) + pids(ran.stdout.rpartition("]")[2])
+    assert len(started) == 3
+    for pid in started:
+        try:
+            with Watched(pid) as process:
+                assert process.ends_within()
+        except ProcessLookupError:
+            continue
+
+
+def test_the_summary_is_one_bounded_line(tool: BashExec) -> None:
+    assert tool.summary(BashExecInput(command="a\n\n  b")) == "a b"
+    assert len(tool.summary(BashExecInput(command="x" * 9999))) == 200
+
+
+def test_closing_a_tool_that_never_ran_is_nothing(tmp_path: Path) -> None:
+    BashExec(Workspace(tmp_path)).close()
+
+
+def test_a_tool_that_was_made_ready_has_its_host_and_one_waiting_runner(tool: BashExec) -> None:
+    tool.start()
+    assert call(tool, command="true").ok
+    host = tool._shell._host
+    assert host is not None
+    tool.start()
+    assert tool._shell._host is host
+    assert len(children(host.pid)) <= 2
