@@ -154,6 +154,7 @@ def survey(root: Path, *prompts: str, denied: Collection[str] = ()) -> Played:
 def repository(tmp_path: Path) -> Path:
     """A small project with something of everything."""
     for name, text in {
+        ".fido-plan.json": '{"title": "TODO"}\n',
         "README.md": "# Parcel tracker\n\nTracks parcels.\n",
         "pyproject.toml": '[project]\nname = "parcels"\n',
         "src/main.py": 'import os\n\nif __name__ == "__main__":\n    os.system("ls")\n',
@@ -233,6 +234,11 @@ def test_an_empty_folder_is_surveyed(tmp_path: Path) -> None:
     assert "no file here" in played.report
     assert all(item.status == "done" for item in played.bench.plans[-1].items)
     assert not played.bench.children
+
+
+def test_the_plan_file_is_no_part_of_the_survey(tmp_path: Path) -> None:
+    (tmp_path / ".fido-plan.json").write_text('{"reason": "TODO"}', encoding="utf-8")
+    assert "no file here" in survey(tmp_path).report
 
 
 def test_a_tree_too_large_to_list_still_has_its_languages_and_sizes(tmp_path: Path) -> None:

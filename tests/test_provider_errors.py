@@ -70,9 +70,12 @@ def test_keys_are_taken_out_by_value_in_every_form() -> None:
         assert redact(f"before {form} after") == "before [key] after"
 
 
-@given(
-    st.recursive(st.none() | st.text() | st.integers(), lambda x: st.dictionaries(st.text(), x) | st.lists(x))
-)
+KEYS = st.sampled_from(["error", "message", "code", "type", "detail", "status"])
+BODY = st.recursive(st.none() | st.text() | st.integers(), lambda x: st.dictionaries(KEYS, x) | st.lists(x))
+
+
+@settings(max_examples=60, deadline=None)
+@given(BODY)
 def test_no_body_breaks_the_reading_of_an_error(body: Any) -> None:
     for status in (400, 404, 429, 500):
         assert errors.from_status(status, errors.read_detail(body), URL).message

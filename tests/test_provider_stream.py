@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.provider.interface import ProviderError
@@ -235,6 +235,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.lists(st.fixed_dictionaries({"choices": JSON}) | JSON, max_size=6))
 def test_no_json_breaks_the_assembly(chunks: list[Any]) -> None:
     try:
@@ -246,6 +247,7 @@ def test_no_json_breaks_the_assembly(chunks: list[Any]) -> None:
     assert len(set(ids)) == len(ids)
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_events_are_the_same_however_the_bytes_are_cut(data: st.DataObject) -> None:
     texts = data.draw(st.lists(st.text(max_size=8), min_size=1, max_size=4))

@@ -8,6 +8,8 @@ from typing import Final
 
 TEXT_LIMIT: Final = 100
 """Characters of a line of code in the report."""
+OWN: Final = ".fido-"
+"""How the files begin that Fido itself puts into a workspace; they are no part of a survey."""
 _HEADER = re.compile(r"(\d+) files?, (\d+) bytes")
 _ENTRY = re.compile(r"(\d+) (.+)")
 _FOLDED = re.compile(r"(.+?) \((\d+) files?\)")
@@ -64,7 +66,7 @@ def read_listing(content: str) -> Listing:
         elif line.startswith("["):
             listing.is_cut = listing.is_cut or " more files" in line
         elif entry := _ENTRY.fullmatch(line):
-            listing.entries.append((_path(_unfolded(entry[2])), int(entry[1])))
+            _enter(listing, _path(_unfolded(entry[2])), int(entry[1]))
     if not listing.is_cut:
         listing.extensions = Counter(extension(path) for path, _ in listing.entries)
     return listing
@@ -78,7 +80,8 @@ def read_matches(content: str) -> Matches:
             total = int(more[2])
         elif (match := _quoted_match(line)) or (match := _plain_match(line)):
             found.append(match)
-    return Matches(tuple(found), max(total, len(found)))
+    shown = tuple(match for match in found if not match.path.startswith(OWN))
+    return Matches(shown, max(total, len(found)) - len(found) + len(shown))
 
 
 def read_lines(content: str) -> list[tuple[int, str]]:
@@ -96,6 +99,15 @@ def snippet(text: str) -> str:
     """A line of code, bounded, fit for a code span."""
     flat = " ".join(text.split()).replace("`", "'")
     return flat if len(flat) <= TEXT_LIMIT else flat[:TEXT_LIMIT] + "…"
+
+
+def _enter(listing: Listing, path: str, size: int) -> None:
+    if not path.startswith(OWN):
+        listing.entries.append((path, size))
+        return
+    listing.files -= 1
+    listing.size -= size
+    listing.extensions[extension(path)] -= 1
 
 
 def _unfolded(name: str) -> str:
