@@ -19,8 +19,8 @@ import urwid
 
 from ipc.errors import IpcError, PeerGone, PlaceError
 from ipc.messages import AnyReply, ClearPlan, GetPlan, PlanChanged, PlanStored, ProcessStarted, Refused, Stop
-from ipc.terminal_text import clean_line
 from ui import theme
+from ui.blocks import steady
 from ui.desk import Desk, Message, Order, Send
 from ui.keyboard import Keyboard
 from ui.screen import Screen
@@ -52,7 +52,9 @@ class App:
         self._run_directory = run_directory
         self._loop = loop
         unicode = theme.speaks_unicode(os.environ)
-        urwid.set_encoding("utf-8" if unicode else "ascii")
+        urwid.set_encoding(
+            "utf-8"
+        )  # The layout's; what an ASCII terminal gets is decided where it is written.
         glyphs = theme.UNICODE if unicode else theme.ASCII
         home = os.environ.get("HOME", "")
         self._view = View(ViewState(), Desk(), glyphs, time.monotonic, home)
@@ -61,7 +63,7 @@ class App:
         self._main = urwid.MainLoop(
             self._screen,
             theme.PALETTE,
-            screen=Terminal(),
+            screen=Terminal(ascii_only=not unicode),
             handle_mouse=False,
             event_loop=urwid.AsyncioEventLoop(loop=loop),
         )
@@ -183,7 +185,7 @@ class App:
     def _settled(self, order: Send, reply: AnyReply) -> None:
         match reply:
             case Refused(code=code, message=message, next_step=next_step):
-                self._failed(order, code, clean_line(message), clean_line(next_step))
+                self._failed(order, code, steady(message), steady(next_step))
             case PlanStored(plan=plan):
                 apply(self._view.state, PlanChanged(plan=plan), None)
                 if isinstance(order, ClearPlan):

@@ -39,6 +39,8 @@ Source = Literal["parent", "plan_store", "supervisor"]
 DETAIL_LINES = 3
 """Lines of a failed tool's output that the transcript shows."""
 
+_MULTILINE = ("body", "details")
+
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -127,10 +129,10 @@ def apply(state: ViewState, fact: AnyFact, now: float | None) -> None:
             _start_turn(talk, fact, now)
         case ToolStarted(call_id=call_id, name=name, summary=summary):
             talk.answered = False
-            talk.transcript.start_tool(call_id, clean_line(name, 40), _line(summary), now)
+            talk.transcript.start_tool(call_id, _line(name, 40), _line(summary), now)
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
             detail = "" if status == "ok" else _first_lines(fact.display)
-            talk.transcript.finish_tool(call_id, clean_line(name, 40), status, duration_ms, detail)
+            talk.transcript.finish_tool(call_id, _line(name, 40), status, duration_ms, detail)
         case AskRaised():
             talk.asks[fact.ask_id] = _cleaned(fact)
         case AskSettled():
@@ -181,8 +183,8 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
         talk.activity = None
 
 
-def _line(text: str) -> str:
-    return steady(clean_line(text, 400))
+def _line(text: str, limit: int = 400) -> str:
+    return steady(clean_line(text, limit))
 
 
 def _first_lines(text: str) -> str:
@@ -191,17 +193,17 @@ def _first_lines(text: str) -> str:
 
 
 def _cleaned(fact: S) -> S:
-    """Return the fact with all its texts cleaned."""
+    """Return the fact with all its texts cleaned, and on one line unless they may have more."""
     changes: dict[str, str | tuple[str, ...]] = {}
     for name in fact.__struct_fields__:
         value = getattr(fact, name)
         if isinstance(value, str):
-            changes[name] = steady(value)
+            changes[name] = steady(value) if name in _MULTILINE else _line(value)
         elif isinstance(value, tuple):
-            changes[name] = tuple(map(steady, value))
+            changes[name] = tuple(map(_line, value))
     return msgspec.structs.replace(fact, **changes)
 
 
 def _cleaned_plan(plan: Plan) -> Plan:
     items: tuple[PlanItem, ...] = tuple(map(_cleaned, plan.items))
-    return msgspec.structs.replace(plan, items=items, reason=steady(plan.reason))
+    return msgspec.structs.replace(plan, items=items, reason=_line(plan.reason))

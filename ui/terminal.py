@@ -1,19 +1,39 @@
 """The terminal as urwid drives it, with the keys that Fido wants for itself."""
 
 import os
+import re
 import signal
 import termios
+from typing import Final
 
 import urwid
 
 _ENTER, _LINE_FEED, _ESCAPE = 13, 10, 27
 
 
+_ABOVE_ASCII: Final = re.compile("[^\x00-\x7f]+")
+_LOOKS_LIKE: Final = str.maketrans("‘’“”–—…•→←✓✗─│", "''\"\"--~*><+x-|")
+
+
+def in_ascii(text: str) -> str:
+    """Return `text` in ASCII, each stretch of other characters as wide as it was laid out."""
+    return _ABOVE_ASCII.sub(_replaced, text.translate(_LOOKS_LIKE))
+
+
+def _replaced(found: re.Match[str]) -> str:
+    return "?" * urwid.calc_width(found[0], 0, len(found[0]))
+
+
 class Terminal(urwid.display.raw.Screen):
     """A raw screen in which Ctrl-J is not Enter, and Ctrl-C, Ctrl-Z, Ctrl-S, Ctrl-Q are keys."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__(bracketed_paste_mode=True, focus_reporting=False)
+        self._ascii_only = ascii_only
+
+    def write(self, data: str) -> None:
+        """Write to the terminal; to one that knows ASCII alone, something of the same width."""
+        super().write(in_ascii(data) if self._ascii_only else data)
 
     def get_available_raw_input(self) -> list[int]:
         """Return what was typed; a line feed (Ctrl-J) as Alt-Enter, which means the same."""

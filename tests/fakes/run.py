@@ -1,4 +1,4 @@
-"""The other processes of a run, played by the test: they publish what they are told and note what they hear."""
+"""The other processes of a run, played by the test: they publish what it tells and note what they hear."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,8 +18,8 @@ from ipc.messages import (
     Plan,
     PlanChanged,
     PlanStored,
-    SessionOpened,
 )
+from tests.fakes.facts import session
 from tests.fakes.places import run_place
 from tests.fakes.watching import DEADLINE_S
 
@@ -100,21 +100,6 @@ class PlayedRun:
         for actor in actors or tuple(self._tasks):
             actor.stop("test")
             await self._tasks.pop(actor)
-
-
-def session(**changes: object) -> SessionOpened:
-    """The first fact of a parent."""
-    fields: dict[str, object] = {
-        "session_id": "20250101-101112-7f3a",
-        "workspace": "/home/me/code/project",
-        "model": "gpt-5-mini",
-        "mode": "agent",
-        "offline": False,
-        "context_window": 128_000,
-        "system_sha256": "",
-        "tools_sha256": "",
-    }
-    return SessionOpened(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 @asynccontextmanager

@@ -16,7 +16,12 @@ from pathlib import Path
 import pyte
 
 DEADLINE_S = 20.0
-ENVIRONMENT = {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "PATH": os.environ["PATH"]}
+ENVIRONMENT = {
+    "TERM": "xterm-256color",
+    "COLORTERM": "truecolor",
+    "LANG": "C.UTF-8",
+    "PATH": os.environ["PATH"],
+}
 
 # What a person types, as a terminal sends it.
 ENTER, ESC, CTRL_C, CTRL_J, CTRL_Z = "\r", "\x1b", "\x03", "\n", "\x1a"
@@ -53,6 +58,7 @@ class TerminalProgram:
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
+        self._pidfd = os.pidfd_open(self.process.pid)
         os.set_blocking(self.fd, False)
 
     @property
@@ -86,25 +92,28 @@ class TerminalProgram:
         self._set_size(columns, rows)
 
     def take(self) -> bool:
-        """Read what is there; False at the end."""
-        with contextlib.suppress(BlockingIOError):
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError as error:
-                if isinstance(error, BlockingIOError):
-                    raise
-                return False
+        """Read what is there; return whether there was something."""
+        with contextlib.suppress(OSError):
+            data = os.read(self.fd, 65536)
             self.written += data
             self._stream.feed(data)
-        return True
+            return bool(data)
+        return False
 
-    def until(self, condition: Callable[[], bool], what: str = "", deadline_s: float = DEADLINE_S) -> None:
+    @property
+    def ended(self) -> bool:
+        """Whether the program has ended."""
+        return self.process.poll() is not None
+
+    def until(self, condition: Callable[[], bool], what: str = "it", deadline_s: float = DEADLINE_S) -> None:
         """Read until the screen is as expected. Raises `AssertionError` with the screen."""
         end = time.monotonic() + deadline_s
         while not condition():
-            ready, _, _ = select.select([self.fd], [], [], max(0.0, end - time.monotonic()))
-            if not ready or not self.take():
-                raise AssertionError(f"{what or 'what was expected'} did not come; the screen:\n{self.text}")
+            ready, _, _ = select.select([self.fd, self._pidfd], [], [], max(0.0, end - time.monotonic()))
+            if self.fd in ready:
+                self.take()
+            elif not condition():
+                raise AssertionError(self._missing(what))
 
     async def shows(self, *texts: str, deadline_s: float = DEADLINE_S) -> None:
         """Wait until all texts stand on the screen."""
@@ -113,48 +122,30 @@ class TerminalProgram:
     async def becomes(
         self, condition: Callable[[], bool], what: str = "it", deadline_s: float = DEADLINE_S
     ) -> None:
-        """Wait on the running loop until the screen is as expected."""
-        loop = asyncio.get_running_loop()
-        changed = asyncio.Event()
-        ended = False
-
-        def read() -> None:
-            nonlocal ended
-            if not self.take():
-                ended = True
-                loop.remove_reader(self.fd)
-            changed.set()
-
-        loop.add_reader(self.fd, read)
+        """Wait on the running loop until the screen is as expected, or the program has ended."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self.fd, lambda: (self.take(), changed.set()))
+        loop.add_reader(self._pidfd, lambda: (loop.remove_reader(self._pidfd), changed.set()))
         try:
             async with asyncio.timeout(deadline_s):
                 while not condition():
-                    assert not ended, f"ended before {what}; the screen:\n{self.text}"
+                    assert not self.ended or self.take(), self._missing(what)
                     changed.clear()
                     await changed.wait()
         except TimeoutError:
-            raise AssertionError(f"{what} did not come; the screen:\n{self.text}") from None
+            raise AssertionError(self._missing(what)) from None
         finally:
             loop.remove_reader(self.fd)
+            loop.remove_reader(self._pidfd)
 
     async def ends(self, deadline_s: float = DEADLINE_S) -> int:
-        """Wait for the program's end, reading what it still writes; return its status."""
-        loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
-        pidfd = os.pidfd_open(self.process.pid)
-        loop.add_reader(pidfd, ended.set)
-        loop.add_reader(self.fd, self.take)
-        try:
-            async with asyncio.timeout(deadline_s):
-                await ended.wait()
-        except TimeoutError:
-            raise AssertionError(f"the end did not come; the screen:\n{self.text}") from None
-        finally:
-            loop.remove_reader(pidfd)
-            loop.remove_reader(self.fd)
-            os.close(pidfd)
+        """Wait for the program's end; return its status."""
+        await self.becomes(lambda: self.ended, "the end", deadline_s)
         self.take()
         return self.process.wait()
+
+    def _missing(self, what: str) -> str:
+        return f"{what} did not come; the screen:\n{self.text}"
 
     def close(self) -> None:
         """End the program and take what it has still written."""
@@ -162,8 +153,8 @@ class TerminalProgram:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        os.close(self.fd)
-        os.close(self._tty)
+        for fd in (self.fd, self._tty, self._pidfd):
+            os.close(fd)
 
     def _set_size(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -11,7 +11,7 @@ from ipc.messages import AskRaised, SettleAsk
 from ui import asking, keys
 from ui.view import View
 from ui.widgets.composer import LineEditor
-from ui.widgets.row import Content, Part, Row, Scrolled, Size, width
+from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, width
 
 _AROUND_CHOICES: Final = 5
 """Rows that head, title and a useful part of the body take; with less, only the chosen answer is shown."""
@@ -36,8 +36,8 @@ class AskForm(urwid.Widget):
         self._choices = asking.choices(ask)
         self._chosen = 0
         self._editor: LineEditor | None = None
-        self._body = urwid.Scrollable(urwid.Text(_body_markup(ask), wrap=urwid.ANY))
-        self._bar = Scrolled(self._body, lambda size: self._body.rows_max(size) <= size[1], view.glyphs)
+        self._body = urwid.Text(_body_markup(ask), wrap=urwid.ANY)
+        self._page = ScrolledPage(self._body, view.glyphs)
 
     @property
     def armed(self) -> bool:
@@ -72,7 +72,7 @@ class AskForm(urwid.Widget):
             step = -1 if action == "line_up" else 1
             self._chosen = (self._chosen + step) % len(self._choices)
         elif action in ("page_up", "page_down"):
-            self._body.keypress(self._bar.inner, action.replace("_", " "))
+            self._page.scroll(keys.SCROLLING[action])
         elif not keys.is_text(key):
             return key
         return None
@@ -118,12 +118,12 @@ class AskForm(urwid.Widget):
         body_rows = max(1, min(self._rows_of_body(columns), room))
         return [
             *((widget, widget.rows((columns,)), False) for widget in above),
-            (urwid.Padding(urwid.BoxAdapter(self._bar, body_rows), left=_MARGIN), body_rows, False),
+            (urwid.Padding(urwid.BoxAdapter(self._page, body_rows), left=_MARGIN), body_rows, False),
             *((widget, widget.rows((columns,)), self._editor is not None) for widget in below),
         ]
 
     def _rows_of_body(self, columns: int) -> int:
-        return self._body.rows_max((max(1, columns - _MARGIN - 1), 1))
+        return self._body.rows((max(1, columns - _MARGIN - 1),))
 
     def _head(self, columns: int) -> Content:
         rule = self._view.glyphs.rule

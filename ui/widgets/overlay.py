@@ -6,7 +6,7 @@ import urwid
 
 from ui import keys
 from ui.theme import Glyphs
-from ui.widgets.row import Part, Scrolled
+from ui.widgets.row import Part, ScrolledPage
 
 WIDEST: Final = 96
 """Columns past which lines get hard to read."""
@@ -16,15 +16,13 @@ class HelpText(urwid.WidgetWrap[urwid.Pile]):
     """Keys and commands, from the one table of them."""
 
     def __init__(self, glyphs: Glyphs) -> None:
-        self._scrolled = urwid.Scrollable(urwid.Text(_help_markup()))
+        self._page = ScrolledPage(urwid.Text(_help_markup()), glyphs)
         head = urwid.Text(("strong", "Keys and commands"), wrap=urwid.CLIP)
-        self._bar = Scrolled(self._scrolled, lambda size: self._scrolled.rows_max(size) <= size[1], glyphs)
-        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, self._bar)]))
+        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, self._page)]))
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
-        self._scrolled.keypress(self._bar.inner, key)
-        self._invalidate()
+        self._page.scroll(key)
 
 
 def overlaid(body: urwid.Canvas, box: urwid.Widget, glyphs: Glyphs) -> urwid.Canvas:

@@ -11,7 +11,7 @@ from ipc.messages import Plan, PlanItem
 from ui import figures, keys
 from ui.theme import Glyphs, Role
 from ui.view import View
-from ui.widgets.row import Content, Part, Row, Scrolled, Size, parts_width
+from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, parts_width
 
 _STATUS_ROLE: Final[dict[str, Role]] = {
     "pending": "dim",
@@ -29,12 +29,11 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
         self._plan: Plan | None = None
         self._items: list[AbstractFlowWidget] = []
         self._pile = urwid.Pile([])
-        self._scrolled = urwid.Scrollable(self._pile)
-        self._bar = Scrolled(self._scrolled, self._fits, view.glyphs)
+        self._page = ScrolledPage(self._pile, view.glyphs)
         self._following = True
         self._fill(None)
         head = Row(lambda columns: _head(self._plan, columns), view.glyphs.ellipsis)
-        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, self._bar)]))
+        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, self._page)]))
 
     def changed(self) -> None:
         """Draw the plan that the state now has."""
@@ -51,8 +50,7 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
         self._following = False
-        self._scrolled.keypress(self._bar.inner, key)
-        self._invalidate()
+        self._page.scroll(key)
 
     def _fill(self, plan: Plan | None) -> None:
         self._plan = plan
@@ -65,9 +63,6 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
                 self._items.append(urwid.Text(("dim", plan.reason)))
         self._pile.contents = [(item, (urwid.PACK, None)) for item in self._items]
 
-    def _fits(self, size: tuple[int, int]) -> bool:
-        return self._scrolled.rows_max(size) <= size[1]
-
     def _show_active(self, size: tuple[int, int]) -> None:
         """Scroll as little as needed for the active item, and begin with a whole item when that is enough."""
         columns, rows = size
@@ -77,10 +72,10 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
         ends = list(itertools.accumulate(item.rows((columns,)) for item in self._items))
         starts = [0, *ends[:-1]]
         index = self._plan.items.index(active)
-        at = self._scrolled.get_scrollpos(size)
+        at = self._page.page.get_scrollpos(size)
         if ends[index] > at + rows or starts[index] < at or at not in starts:
             whole = (start for start in starts[: index + 1] if ends[index] - start <= rows)
-            self._scrolled.set_scrollpos(next(whole, starts[index]))
+            self._page.page.set_scrollpos(next(whole, starts[index]))
 
 
 def plan_strip(view: View, columns: int) -> Content:

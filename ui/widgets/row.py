@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 import urwid
-from urwid.widget.widget import AbstractBoxWidget
+from urwid.widget.widget import AbstractBoxWidget, AbstractFlowWidget
 
 from ui.theme import Glyphs
 
@@ -22,7 +22,7 @@ def width(text: str) -> int:
 
 def parts_width(parts: Sequence[Part]) -> int:
     """Return the columns of parts in a row."""
-    return sum(width(text) for _, text in parts)
+    return width("".join(text for _, text in parts))
 
 
 def cut(text: str, columns: int, ellipsis: str = "…") -> str:
@@ -41,15 +41,24 @@ def fit(left: Sequence[Part], right: Sequence[Part], columns: int, ellipsis: str
     if right_width > columns - 2:
         right, right_width = (), 0
     room = columns - right_width - (1 if right_width else 0)
+    row = cut_parts(left, room, ellipsis)
+    return [*row, (None, " " * (columns - parts_width(row) - right_width)), *right]
+
+
+def cut_parts(parts: Sequence[Part], columns: int, ellipsis: str) -> list[Part]:
+    """Return as much of parts as fits. Characters can join across parts, so the whole is measured."""
+    whole = "".join(text for _, text in parts)
+    shown = cut(whole, columns, ellipsis)
+    if shown == whole:
+        return list(parts)
+    left = len(shown) - len(ellipsis) if shown else 0
     row: list[Part] = []
-    for role, text in left:
-        shown = cut(text, room, ellipsis)
-        room -= width(shown)
-        row.append((role, shown))
-        if shown != text:
+    for role, text in parts:
+        row.append((role, text[:left]))
+        left -= len(row[-1][1])
+        if left <= 0:
             break
-    padding = columns - parts_width(row) - right_width
-    return [*row, (None, " " * padding), *right]
+    return [*row, (row[-1][0], ellipsis)] if shown else []
 
 
 class Row(urwid.Widget):
@@ -88,11 +97,8 @@ def draw(parts: Sequence[Part], columns: int, role: str | None = None) -> urwid.
 class Scrolled(urwid.WidgetWrap[urwid.ScrollBar[AbstractBoxWidget]]):
     """A widget that scrolls with a bar beside it; the bar's column stays free while everything fits."""
 
-    def __init__(
-        self, widget: AbstractBoxWidget, fits: Callable[[tuple[int, int]], bool], glyphs: Glyphs
-    ) -> None:
+    def __init__(self, widget: AbstractBoxWidget, glyphs: Glyphs) -> None:
         self._scrolled = widget
-        self._fits = fits
         self.inner = (1, 1)
         """Columns and rows that the widget had when it was drawn."""
         bar = urwid.ScrollBar(
@@ -100,10 +106,33 @@ class Scrolled(urwid.WidgetWrap[urwid.ScrollBar[AbstractBoxWidget]]):
         )
         super().__init__(bar)
 
+    def fits(self, size: tuple[int, int]) -> bool:
+        """Tell whether there is nothing to scroll; without knowing, the bar is drawn."""
+        return False
+
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         self.inner = (max(1, size[0] - 1), size[1])
-        if size[0] > 1 and self._fits(self.inner):
+        if size[0] > 1 and self.fits(self.inner):
             canvas = urwid.CompositeCanvas(self._scrolled.render(self.inner, focus))
             canvas.pad_trim_left_right(0, 1)
             return canvas
         return super().render(size, focus)
+
+
+class ScrolledPage(Scrolled):
+    """A page of bounded length that scrolls; several steps between two frames add up."""
+
+    def __init__(self, page: AbstractFlowWidget, glyphs: Glyphs) -> None:
+        self.page = urwid.Scrollable(page)
+        super().__init__(self.page, glyphs)
+
+    def fits(self, size: tuple[int, int]) -> bool:
+        return self.page.rows_max(size) <= size[1]
+
+    def scroll(self, key: str) -> None:
+        """Scroll by one of `up`, `down`, `page up`, `page down`."""
+        rows = self.inner[1]
+        step = max(1, rows - 1) if key.startswith("page") else 1
+        at = self.page.get_scrollpos(self.inner) + (-step if key.endswith("up") else step)
+        self.page.set_scrollpos(max(0, min(at, self.page.rows_max(self.inner) - rows)))
+        self._invalidate()

@@ -86,14 +86,14 @@ class _Measured(urwid.WidgetDecoration[_List]):
         return canvas
 
 
-class TranscriptView(urwid.WidgetWrap[Scrolled]):
+class TranscriptView(Scrolled):
     """The scrolled list; it follows the end until the person scrolls away from it."""
 
     def __init__(self, view: View) -> None:
         self._walker = _Walker(view)
         self._list = _List(self._walker)
         self.following = True
-        super().__init__(Scrolled(_Measured(self._list), self._fits, view.glyphs))
+        super().__init__(_Measured(self._list), view.glyphs)
 
     def changed(self) -> None:
         """Draw what the state now says."""
@@ -125,13 +125,13 @@ class TranscriptView(urwid.WidgetWrap[Scrolled]):
         self.following = True
         self._invalidate()
 
-    def _fits(self, size: tuple[int, int]) -> bool:
+    def fits(self, size: tuple[int, int]) -> bool:
         shown = (min(size[0], WIDEST), size[1])
         return len(self._walker) <= size[1] and len(self._list.ends_visible(shown)) == 2
 
     @property
     def _size(self) -> tuple[int, int]:
-        columns, rows = self._w.inner
+        columns, rows = self.inner
         return min(columns, WIDEST), rows
 
 

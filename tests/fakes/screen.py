@@ -1,0 +1,85 @@
+"""A screen without a terminal: facts and keys go in, what a person would read comes out."""
+
+import urwid
+
+from ipc.messages import AnyFact
+from ui import theme
+from ui.desk import Desk, Order
+from ui.keyboard import Keyboard
+from ui.screen import Screen
+from ui.state import ViewState, apply
+from ui.theme import Glyphs
+from ui.view import View
+
+Cell = tuple[str | None, str]
+
+
+class Desktop:
+    """The whole screen with a clock that is set by hand."""
+
+    def __init__(self, columns: int = 80, rows: int = 24, glyphs: Glyphs = theme.UNICODE) -> None:
+        urwid.set_encoding("utf-8")
+        self.size = (columns, rows)
+        self.now = 100.0
+        self.view = View(ViewState(), Desk(), glyphs, lambda: self.now, "/home/me")
+        self.screen = Screen(self.view, lambda _, key: key)
+        self.orders: list[Order] = []
+        self._keyboard = Keyboard(self.screen)
+        self._frame: urwid.Canvas | None = None
+
+    def tell(self, *facts: AnyFact) -> "Desktop":
+        """Let facts happen."""
+        for fact in facts:
+            apply(self.view.state, fact, self.now)
+        self.orders += self.view.desk.advance(self.view.state)
+        self.screen.changed()
+        return self
+
+    def press(self, *names: str) -> "Desktop":
+        """Press keys by urwid's names."""
+        self.draw()
+        for name in names:
+            self.orders += self._keyboard.press(self.size, name)
+            self.screen.changed()
+        return self
+
+    def type(self, text: str) -> "Desktop":
+        """Type characters."""
+        return self.press(*text)
+
+    def wait(self, seconds: float) -> "Desktop":
+        """Let time pass."""
+        self.now += seconds
+        return self
+
+    def draw(self) -> urwid.Canvas:
+        """Draw a frame, and keep it as a terminal does: urwid caches the parts of a living canvas."""
+        self._frame = self.screen.render(self.size, focus=True)
+        return self._frame
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows of the screen."""
+        return [line.decode("utf-8").rstrip() for line in self.draw().text]
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    @property
+    def words(self) -> str:
+        """All that can be read, for texts that may wrap: the transcript's side, then the panel's."""
+        sides = [line.replace("┃", "").split(" │ ") for line in self.lines]
+        left, right = (" ".join(side[0] for side in sides), " ".join(side[-1] for side in sides if side[1:]))
+        return " ".join(f"{left} {right}".replace("│", " ").split())
+
+    def line_with(self, text: str) -> str:
+        """The first row that holds a text; empty when none does."""
+        return next((line for line in self.lines if text in line), "")
+
+    def roles_of(self, text: str) -> set[object]:
+        """The roles in which the first row that holds a text is drawn."""
+        for row in self.draw().content():
+            if text in b"".join(run for _, _, run in row).decode():
+                return {getattr(role, "base", role) for role, _, run in row if run.strip()}
+        return set()

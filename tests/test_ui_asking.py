@@ -1,0 +1,40 @@
+"""Answers to approvals and questions, and the grace that keeps typing ahead from answering."""
+
+from ipc.messages import AskRaised
+from tests.fakes.facts import approval
+from ui.asking import GRACE_S, Grace, body, choices
+
+
+def question(*options: str) -> AskRaised:
+    return AskRaised(
+        ask_id="q", kind="question", tool="ask_user", title="Which?", body="Which one?", options=options
+    )
+
+
+def test_an_approval_offers_once_session_always_and_a_reasoned_no() -> None:
+    offered = choices(approval())
+    assert [choice.decision for choice in offered] == ["allow_once", "allow_session", "allow_always", "deny"]
+    assert [choice.writes for choice in offered] == [False, False, False, True]
+
+
+def test_a_question_offers_its_options_an_own_answer_and_none() -> None:
+    offered = choices(question("red", "blue"))
+    assert [choice.text for choice in offered[:2]] == ["red", "blue"]
+    assert offered[2].writes
+    assert offered[3].decision == "deny"
+
+
+def test_what_is_typed_ahead_does_not_answer() -> None:
+    grace = Grace(10.0)
+    assert not grace.armed(10.0 + 0.9 * GRACE_S)
+    grace.typed(10.0 + 0.9 * GRACE_S)
+    assert not grace.armed(10.0 + 1.5 * GRACE_S)
+    assert grace.armed(10.0 + 2.0 * GRACE_S)
+    grace.typed(10.0 + 2.1 * GRACE_S)
+    assert grace.armed(10.0 + 2.1 * GRACE_S)
+
+
+def test_gaps_can_not_push_a_command_out_of_sight() -> None:
+    assert body(approval("ls" + " " * 10_000 + "; rm -rf ~")) == "ls⟨10000 spaces⟩; rm -rf ~"
+    assert body(approval("ls\n" + "\n" * 500 + "rm -rf ~\n")) == "ls\n⟨500 empty lines⟩\nrm -rf ~"
+    assert body(approval("if x:\n        y")) == "if x:\n        y"

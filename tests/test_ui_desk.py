@@ -1,0 +1,173 @@
+"""What the person's acts mean."""
+
+from ipc.messages import CancelTurn, ClearPlan, GetPlan, SettleAsk, StartTurn, TurnStarted
+from tests.fakes.facts import approval, finished, session
+from ui import keys
+from ui.desk import LEAVE_WINDOW_S, Desk
+from ui.state import ViewState, apply
+
+
+def running(turn: int = 1) -> ViewState:
+    state = ViewState()
+    apply(state, session(), 0.0)
+    apply(state, TurnStarted(turn=turn, prompt="x"), 0.0)
+    return state
+
+
+def idle() -> ViewState:
+    state = running()
+    apply(state, finished(), 0.0)
+    return state
+
+
+def test_a_message_is_sent_at_once_when_nothing_runs() -> None:
+    desk = Desk()
+    assert desk.submit(idle(), "hello") == [StartTurn(prompt="hello")]
+    assert desk.queue == []
+
+
+def test_a_message_waits_while_a_turn_runs_and_is_sent_once_after_it() -> None:
+    desk, state = Desk(), running()
+    assert desk.submit(state, "next") == []
+    assert desk.queue == ["next"]
+    apply(state, finished(), 1.0)
+    assert desk.advance(state) == [StartTurn(prompt="next")]
+    assert desk.advance(state) == []
+
+
+def test_messages_are_sent_one_a_turn_in_their_order() -> None:
+    desk, state = Desk(), running()
+    desk.submit(state, "a")
+    desk.submit(state, "b")
+    apply(state, finished(), 1.0)
+    assert desk.advance(state) == [StartTurn(prompt="a")]
+    apply(state, TurnStarted(turn=2, prompt="a"), 2.0)
+    assert desk.advance(state) == []
+    apply(state, finished(2), 3.0)
+    assert desk.advance(state) == [StartTurn(prompt="b")]
+
+
+def test_a_message_waits_for_the_session() -> None:
+    desk, state = Desk(), ViewState()
+    assert desk.submit(state, "early") == []
+    apply(state, session(), 0.0)
+    assert desk.advance(state) == [StartTurn(prompt="early")]
+
+
+def test_one_cancel_stops_the_turn_and_keeps_what_is_queued() -> None:
+    desk, state = Desk(), running()
+    desk.submit(state, "queued")
+    assert desk.cancel(state) == [CancelTurn()]
+    assert desk.stopping
+    assert desk.queue == ["queued"]
+    apply(state, finished(status="cancelled"), 1.0)
+    assert desk.advance(state) == [StartTurn(prompt="queued")]
+    assert not desk.stopping
+
+
+def test_cancel_closes_an_overlay_before_it_stops_the_turn() -> None:
+    desk, state = Desk(overlay="plan"), running()
+    assert desk.cancel(state) == []
+    assert desk.overlay is None
+    assert desk.cancel(state) == [CancelTurn()]
+
+
+def test_cancel_does_nothing_when_nothing_runs() -> None:
+    assert Desk().cancel(idle()) == []
+
+
+def test_two_interrupts_leave_when_nothing_runs() -> None:
+    desk, state = Desk(), idle()
+    assert desk.interrupt(state, 10.0) == []
+    assert desk.message is not None
+    assert desk.interrupt(state, 10.0 + LEAVE_WINDOW_S / 2) == ["leave"]
+
+
+def test_two_slow_interrupts_do_not_leave() -> None:
+    desk, state = Desk(), idle()
+    desk.interrupt(state, 10.0)
+    assert desk.interrupt(state, 10.0 + 2 * LEAVE_WINDOW_S) == []
+
+
+def test_the_first_interrupt_of_a_turn_stops_it_and_a_stuck_one_can_be_left() -> None:
+    desk, state = Desk(), running()
+    assert desk.interrupt(state, 10.0) == [CancelTurn()]
+    assert desk.message is None
+    assert desk.interrupt(state, 10.1) == [CancelTurn()]
+    assert desk.interrupt(state, 10.2) == ["leave"]
+
+
+def test_a_refused_message_is_sent_again_when_the_parent_is_free() -> None:
+    desk, state = Desk(), idle()
+    (order,) = desk.submit(state, "hello")
+    assert isinstance(order, StartTurn)
+    assert desk.failed(order, "turn_running", "a turn is running", "") == ""
+    assert desk.queue == ["hello"]
+    assert desk.advance(state) == []
+    desk.held = False
+    assert desk.advance(state) == [order]
+
+
+def test_a_message_that_got_no_answer_goes_back_to_the_person() -> None:
+    desk, state = Desk(), idle()
+    (order,) = desk.submit(state, "hello")
+    assert isinstance(order, StartTurn)
+    assert desk.failed(order, "no_answer", "The agent did not answer.", "Try again.") == "hello"
+    assert desk.message is not None
+    assert desk.message.text == "The agent did not answer. Try again."
+
+
+def test_a_message_whose_turn_has_begun_is_not_given_back() -> None:
+    desk, state = Desk(), idle()
+    (order,) = desk.submit(state, "hello")
+    assert isinstance(order, StartTurn)
+    apply(state, TurnStarted(turn=2, prompt="hello"), 1.0)
+    desk.advance(state)
+    assert desk.failed(order, "no_answer", "late", "") == ""
+
+
+def test_an_ask_is_answered_once() -> None:
+    desk, state = Desk(), running()
+    apply(state, approval(), 1.0)
+    answer = SettleAsk(ask_id="ask-1", decision="allow_once")
+    assert desk.settle(answer) == [answer]
+    assert desk.settle(answer) == []
+    desk.failed(answer, "no_answer", "late", "")
+    assert desk.settle(answer) == [answer]
+
+
+def test_the_last_queued_message_can_be_taken_back() -> None:
+    desk, state = Desk(), running()
+    desk.submit(state, "a")
+    desk.submit(state, "b")
+    assert (desk.take_back(), desk.take_back(), desk.take_back()) == ("b", "a", "")
+
+
+def test_local_commands_need_no_model() -> None:
+    desk, state = Desk(), idle()
+    assert desk.submit(state, "/plan") == [GetPlan()]
+    assert desk.overlay == "plan"
+    assert desk.submit(state, "/plan   clear ") == [ClearPlan()]
+    assert desk.submit(state, "/help") == []
+    assert desk.overlay == "help"
+    assert desk.submit(state, "/quit") == ["leave"]
+
+
+def test_an_unknown_command_is_named_and_not_used_up() -> None:
+    desk = Desk()
+    assert not desk.knows("/plam")
+    assert desk.message is not None
+    assert "/plam" in desk.message.text
+    assert "/plan" in desk.message.text
+
+
+def test_a_path_is_a_prompt() -> None:
+    assert keys.local_command("/etc/hosts what is this?") is None
+    assert keys.local_command("/plan\nand more") is None
+    assert Desk().knows("/etc/hosts what is this?")
+
+
+def test_no_key_means_two_things_and_each_has_its_help() -> None:
+    every = [key for binding in keys.BINDINGS for key in binding.keys]
+    assert len(every) == len(set(every))
+    assert all(binding.help and binding.shown for binding in keys.BINDINGS)

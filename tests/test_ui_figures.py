@@ -1,0 +1,59 @@
+"""Numbers as people read them."""
+
+import pytest
+
+from ui import figures
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "shown"),
+    [
+        (-5, "0 ms"),
+        (999, "999 ms"),
+        (1_000, "1.0 s"),
+        (59_940, "59.9 s"),
+        (59_960, "1m00s"),
+        (123_000, "2m03s"),
+        (3_600_000, "1h00m"),
+        (359_999_000, "99h59m"),
+    ],
+)
+def test_durations(milliseconds: int, shown: str) -> None:
+    assert figures.duration(milliseconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(-1, "0:00"), (7.9, "0:07"), (765, "12:45"), (3_723, "1:02:03")]
+)
+def test_clock(seconds: float, shown: str) -> None:
+    assert figures.clock(seconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1k"),
+        (12_345, "12.3k"),
+        (128_000, "128k"),
+        (999_600, "1M"),
+        (1_234_567, "1.2M"),
+        (5_000_000_000, "5000M"),
+    ],
+)
+def test_counts(number: int, shown: str) -> None:
+    assert figures.count(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("dollars", "shown"), [(0.0, "$0.00"), (0.0042, "$0.0042"), (0.123, "$0.12"), (3.4, "$3.40")]
+)
+def test_money(dollars: float, shown: str) -> None:
+    assert figures.money(dollars) == shown
+
+
+def test_a_time_that_is_none_is_not_shown() -> None:
+    assert figures.local_time("yesterday") == ""
+    assert figures.local_time("") == ""
+    assert len(figures.local_time("2025-01-01T10:12:13.000Z")) == 5

@@ -1,0 +1,512 @@
+"""What a person reads on the screen, at the widths people use."""
+
+import pytest
+import urwid
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from ipc.messages import (
+    AnyFact,
+    AskRaised,
+    CancelTurn,
+    MessageDelta,
+    NoticeRaised,
+    Plan,
+    PlanChanged,
+    PlanItem,
+    Problem,
+    ProcessExited,
+    SettleAsk,
+    StartTurn,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+)
+from tests.fakes.facts import FACTS, LICENSE, PLAN, activity, approval, finished, session, usage
+from tests.fakes.screen import Desktop
+from ui import theme
+from ui.asking import GRACE_S
+from ui.terminal import in_ascii
+
+WIDTHS = [40, 60, 80, 120, 200]
+
+
+def say(text: str, turn: int = 1) -> MessageDelta:
+    return MessageDelta(turn=turn, kind="text", text=text)
+
+
+def working(columns: int = 80, rows: int = 24) -> Desktop:
+    """A turn in which a tool has run and a subagent works."""
+    return Desktop(columns, rows).tell(
+        session(),
+        PlanChanged(plan=PLAN),
+        TurnStarted(turn=1, prompt="What is risky?"),
+        ToolStarted(call_id="1", name="list_files", summary="."),
+        ToolFinished(call_id="1", name="list_files", status="ok", duration_ms=12, display=""),
+        ToolStarted(call_id="2", name="delegate", summary="Inspect"),
+        usage(),
+        activity("read_file", "src/app.py", elapsed_ms=2_000),
+    )
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_first_frame_can_be_read_before_anything_is_known(columns: int) -> None:
+    desk = Desktop(columns)
+    assert "Fido" in desk.lines[0]
+    assert "starting" in desk.lines[0]
+    assert "Ask Fido to do something" in desk.text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_bar_right_below_the_header_says_what_the_subagent_does(columns: int) -> None:
+    desk = working(columns)
+    bar = desk.lines[1]
+    assert "SUBAGENT 7f3a" in bar
+    assert "read_file" in bar
+    assert bar.endswith("0:02")
+    assert desk.roles_of("SUBAGENT") == {"activity"}
+    assert "0:05" in desk.wait(3).lines[1]
+
+
+def test_the_accent_belongs_to_the_bar_and_its_text_contrasts() -> None:
+    entry = next(entry for entry in theme.PALETTE if entry[0] == "activity")
+    assert entry[5] == theme.ACCENT == "#a78bfa"
+    assert _contrast(entry[4].split(",")[0], entry[5]) >= 4.5
+    others = [entry for entry in theme.PALETTE if not entry[0].startswith("activity")]
+    assert not any(theme.ACCENT in field for entry in others for field in entry)
+
+
+def test_there_is_no_bar_without_a_subagent() -> None:
+    desk = Desktop().tell(session(), TurnStarted(turn=1, prompt="x"))
+    assert "SUBAGENT" not in desk.text
+
+
+@pytest.mark.parametrize("phase", ["completed", "partial", "failed", "cancelled", "timeout"])
+def test_the_bar_stands_still_with_the_outcome_until_the_next_turn(phase: str) -> None:
+    desk = working().tell(activity(phase, "2 findings", elapsed_ms=4_000, active=False))
+    bar = desk.lines[1]
+    assert phase in bar
+    assert desk.roles_of("SUBAGENT") == {"activity_over"}
+    assert desk.wait(60).lines[1] == bar
+    desk.tell(finished(), TurnStarted(turn=2, prompt="next"))
+    assert "SUBAGENT" not in desk.text
+
+
+@pytest.mark.parametrize("columns", [80, 120, 200])
+def test_the_panel_shows_every_field_of_every_item(columns: int) -> None:
+    panel = working(columns, 50).words
+    for item in PLAN.items:
+        for text in (item.id, item.title, item.details, *item.dependencies, item.next_action, *item.evidence):
+            assert text in panel
+        assert item.status.replace("_", " ") in panel
+    assert "Plan 1/4" in panel
+    assert "1 blocked" in panel
+
+
+@pytest.mark.parametrize("columns", [40, 60])
+def test_a_narrow_screen_has_the_plan_in_one_row_and_whole_on_a_key(columns: int) -> None:
+    desk = working(columns)
+    assert "1/4" in desk.lines[2]
+    assert "Inspect the" in desk.lines[2]
+    desk.press("f2")
+    seen = ""
+    for _ in range(30):
+        seen += " " + desk.words
+        desk.press("down")
+    for item in PLAN.items:
+        assert item.id in seen
+        assert all(word in seen for word in item.title.split())
+    desk.press("esc")
+    assert "What is risky?" in desk.text
+
+
+def test_an_empty_plan_says_so() -> None:
+    assert "No plan yet" in Desktop().tell(session(), PlanChanged(plan=Plan())).text
+    assert "No plan yet" in Desktop(60).tell(session(), PlanChanged(plan=Plan())).press("f2").text
+
+
+def long_plan(active: int, count: int = 20) -> Plan:
+    return Plan(
+        revision=active,
+        items=tuple(
+            PlanItem(
+                id=f"step-{at}",
+                title=f"Step {at} " + "with a long title " * 8,
+                status="done" if at < active else "in_progress" if at == active else "pending",
+                next_action="go on",
+            )
+            for at in range(count)
+        ),
+    )
+
+
+@pytest.mark.parametrize("active", [0, 7, 19])
+def test_the_active_item_is_kept_in_view(active: int) -> None:
+    desk = Desktop(80, 24).tell(session(), PlanChanged(plan=long_plan(active)))
+    assert f"step-{active}" in desk.text
+    assert "in progress" in desk.text
+
+
+def test_the_panel_stays_where_the_person_scrolled_it_until_another_item_is_active() -> None:
+    desk = Desktop(80, 24).tell(session(), PlanChanged(plan=long_plan(15)))
+    desk.press(*["shift up"] * 20)
+    assert "step-0" in desk.text
+    desk.tell(PlanChanged(plan=long_plan(16)))
+    assert "step-16" in desk.text
+
+
+def test_a_long_plan_leaves_room_for_transcript_and_composer() -> None:
+    desk = Desktop(80, 24).tell(session(), PlanChanged(plan=long_plan(3, 40)), say("the answer"))
+    assert "the answer" in desk.text
+    assert "Ask Fido to do something" in desk.text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_tool_is_one_line_with_its_duration(columns: int) -> None:
+    line = working(columns).line_with("list_files")
+    assert "✓ list_files ." in line
+    assert "12 ms" in line
+
+
+def test_a_failed_tool_says_why() -> None:
+    desk = Desktop().tell(
+        ToolStarted(call_id="1", name="bash_exec", summary="make test"),
+        ToolFinished(
+            call_id="1", name="bash_exec", status="error", duration_ms=4_200, display="exit status 2\nno rule"
+        ),
+    )
+    assert "failed" in desk.line_with("bash_exec")
+    assert "4.2 s" in desk.line_with("bash_exec")
+    assert "exit status 2" in desk.text
+    assert "no rule" in desk.text
+
+
+@pytest.mark.parametrize(("status", "word"), [("denied", "denied"), ("cancelled", "stopped")])
+def test_how_a_tool_ended_is_said_in_a_word(status: str, word: str) -> None:
+    desk = Desktop().tell(
+        ToolFinished(call_id="1", name="rm", status=status, duration_ms=0, display="")  # type: ignore[arg-type]
+    )
+    assert word in desk.line_with("rm")
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_an_answer_is_wrapped_at_words(columns: int) -> None:
+    answer = "The quick brown fox jumps over the lazy dog and then it rests a while. " * 3
+    desk = Desktop(columns, 40).tell(session(), say(answer))
+    assert answer.strip() in desk.words
+
+
+def test_markup_in_text_is_text() -> None:
+    text = "[/x] [b [red] {0} %s <b>"
+    desk = Desktop(120).tell(
+        session(workspace=text),
+        TurnStarted(turn=1, prompt=text),
+        say(text),
+        ToolStarted(call_id="1", name="x", summary=text),
+        NoticeRaised(level="error", message=text),
+        finished(status="failed", problem=Problem(code="x", message=text, next_step=text)),
+    )
+    assert desk.text.count(text) == 7
+
+
+def test_the_status_line_has_mode_model_context_and_tokens() -> None:
+    line = working(120).lines[-1]
+    for text in ("agent", "gpt-5-mini", "12.3k/128k 10%", "46.2k tokens"):
+        assert text in line
+    assert "$0.12" in Desktop(120).tell(session(), usage(cost=0.12)).lines[-1]
+
+
+def test_an_unknown_window_and_price_are_left_out() -> None:
+    line = Desktop(120).tell(session(context_window=0), usage()).lines[-1]
+    assert "context 12.3k ·" in line
+    assert "%" not in line
+    assert "$" not in line
+
+
+def test_the_status_line_of_a_narrow_screen_says_what_matters_most() -> None:
+    line = working(40).lines[-1]
+    assert "agent" in line
+    assert "gpt-5-mini" in line
+    assert "10%" in line
+
+
+def test_the_offline_model_is_named() -> None:
+    assert "offline model" in Desktop().tell(session(offline=True)).lines[-1]
+
+
+def test_the_header_says_what_goes_on() -> None:
+    desk = Desktop().tell(session())
+    assert "ready" in desk.lines[0]
+    assert "~/code/project" in desk.lines[0]
+    desk.tell(TurnStarted(turn=1, prompt="x")).wait(65)
+    assert "working 1:05" in desk.lines[0]
+    desk.press("esc")
+    assert desk.orders == [CancelTurn()]
+    assert "stopping" in desk.lines[0]
+    desk.tell(ProcessExited(actor="parent", pid=1, status=-9, restarting=True))
+    assert "restarting" in desk.lines[0]
+
+
+def test_typing_while_fido_works_queues_the_message() -> None:
+    desk = working().type("and the tests?").press("enter")
+    assert "queued  and the tests?" in desk.text
+    assert desk.orders == []
+    desk.tell(finished())
+    assert desk.orders == [StartTurn(prompt="and the tests?")]
+    assert "queued" not in desk.text
+
+
+def test_one_cancel_keeps_the_draft_and_the_queue() -> None:
+    desk = working().type("queued one").press("enter").type("half a dra").press("esc")
+    assert desk.orders == [CancelTurn()]
+    assert "queued one" in desk.text
+    assert "half a dra" in desk.text
+    desk.tell(finished(status="cancelled"))
+    assert desk.orders == [CancelTurn(), StartTurn(prompt="queued one")]
+    assert "half a dra" in desk.text
+
+
+def test_a_queued_message_can_be_taken_back() -> None:
+    desk = working().type("not yet").press("enter", "meta up")
+    assert "queued" not in desk.text
+    assert "› not yet" in desk.text
+
+
+def test_many_queued_messages_are_counted() -> None:
+    desk = working()
+    for number in range(5):
+        desk.type(f"message {number}").press("enter")
+    assert "message 0" in desk.text
+    assert "and 3 more" in desk.text
+
+
+def test_the_composer_takes_more_lines_and_a_paste_whole() -> None:
+    desk = Desktop().tell(session()).type("Explain:").press("meta enter")
+    desk.press("begin paste", *"def f():", "enter", "tab", *"return [/x]", "esc", "enter", "end paste").type(
+        "please"
+    )
+    desk.press("enter")
+    assert desk.orders == [StartTurn(prompt="Explain:\ndef f():\n    return [/x]\nplease")]
+
+
+def test_a_long_draft_is_scrolled_to_the_cursor() -> None:
+    desk = Desktop(80, 24)
+    for number in range(30):
+        desk.type(f"line {number}").press("meta enter")
+    desk.type("the end")
+    assert "the end" in desk.text
+    assert "line 0" not in desk.text
+    desk.press(*["up"] * 30)
+    assert "line 0" in desk.text
+
+
+def test_what_enters_the_composer_is_cleaned() -> None:
+    desk = Desktop().tell(session())
+    desk.press("begin paste", "a", "\u202e", "\x9b", "\udce9", "b", "end paste", "enter")
+    assert desk.orders == [StartTurn(prompt="a<U+202E><U+009B><U+DCE9>b")]
+
+
+def ask(columns: int = 80, rows: int = 24, **changes: object) -> Desktop:
+    """A turn that waits for an approval, the grace time over."""
+    desk = working(columns, rows).tell(approval(**changes))  # type: ignore[arg-type]
+    desk.draw()
+    return desk.wait(2 * GRACE_S)
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("rows", [10, 24])
+def test_an_approval_shows_what_is_asked_and_by_whom(columns: int, rows: int) -> None:
+    desk = ask(columns, rows, body="git push --force")
+    assert "bash_exec asks" in desk.text
+    assert "Run a command?" in desk.text
+    assert "git push --force" in desk.text
+    assert "1 Allow once" in desk.text
+
+
+@pytest.mark.parametrize(
+    ("key", "decision"), [("1", "allow_once"), ("2", "allow_session"), ("3", "allow_always")]
+)
+def test_a_number_answers(key: str, decision: str) -> None:
+    desk = ask().press(key, key)
+    assert desk.orders == [SettleAsk(ask_id="ask-1", decision=decision)]  # type: ignore[arg-type]
+    assert "Allow once" not in desk.text
+
+
+def test_arrows_and_enter_answer() -> None:
+    assert ask().press("down", "enter").orders == [SettleAsk(ask_id="ask-1", decision="allow_session")]
+
+
+def test_a_refusal_can_carry_a_sentence() -> None:
+    desk = ask().press("4")
+    assert "Deny, and say why:" in desk.text
+    desk.type("use 2 spaces").press("enter")
+    assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="use 2 spaces")]
+
+
+def test_cancel_goes_back_from_the_sentence_and_then_stops_the_turn() -> None:
+    desk = ask().press("4", "esc")
+    assert "Allow once" in desk.text
+    assert desk.orders == []
+    assert desk.press("esc").orders == [CancelTurn()]
+
+
+@pytest.mark.parametrize("key", ["1", "enter"])
+def test_a_key_typed_ahead_does_not_approve(key: str) -> None:
+    desk = working().type("draft ").tell(approval())
+    desk.wait(0.8 * GRACE_S).press(key).wait(0.8 * GRACE_S).press(key)
+    assert not [order for order in desk.orders if isinstance(order, SettleAsk)]
+    desk.wait(2 * GRACE_S).press("1")
+    assert [order for order in desk.orders if isinstance(order, SettleAsk)]
+
+
+def test_what_is_typed_ahead_stays_in_the_draft() -> None:
+    desk = working().type("half a ").tell(approval()).type("sentence")
+    assert "half a sentence" in desk.text
+
+
+def test_a_long_body_scrolls() -> None:
+    body = "\n".join(f"line {number}" for number in range(60))
+    desk = ask(body=body)
+    assert "line 0" in desk.text
+    assert "line 59" not in desk.text
+    desk.press(*["page down"] * 30)
+    assert "line 59" in desk.text
+
+
+def test_nothing_of_a_command_is_hidden() -> None:
+    desk = ask(body="ls \u202e\x1b[8m" + " " * 10_000 + "; rm -rf ~\rls")
+    assert "ls <U+202E>␛[8m⟨10000 spaces⟩; rm -rf ~␍ls" in desk.words
+
+
+def test_a_diff_is_drawn_in_its_colours() -> None:
+    desk = ask(tool="patch", body="@@ -1 +1 @@\n-old\n+new")
+    assert desk.roles_of("+new") == {"added"}
+    assert desk.roles_of("-old") == {"removed"}
+
+
+def question(*options: str) -> AskRaised:
+    return AskRaised(
+        ask_id="q", kind="question", tool="ask_user", title="Fido asks", body="Which?", options=options
+    )
+
+
+def test_a_question_is_answered_by_an_option_or_in_own_words() -> None:
+    desk = working().tell(question("red", "blue")).wait(2 * GRACE_S)
+    assert "2 blue" in desk.text
+    assert desk.press("2").orders == [SettleAsk(ask_id="q", decision="allow_once", text="blue")]
+    desk = (
+        working().tell(question("red")).wait(2 * GRACE_S).press("2").type("green, 3 of them").press("enter")
+    )
+    assert desk.orders == [SettleAsk(ask_id="q", decision="allow_once", text="green, 3 of them")]
+
+
+def test_help_lists_keys_and_commands() -> None:
+    desk = Desktop(80, 40).press("?")
+    for text in ("Ctrl-C", "Alt-Enter", "/plan clear", "/quit"):
+        assert text in desk.text
+    assert "Keys and commands" not in desk.press("esc").text
+
+
+def test_a_question_mark_within_a_draft_is_a_question_mark() -> None:
+    assert "› why?" in Desktop().type("why?").text
+
+
+def test_the_transcript_follows_the_end_until_it_is_scrolled() -> None:
+    desk = Desktop(80, 24).tell(session(), say("\n".join(f"line {number}" for number in range(200))))
+    assert "line 199" in desk.text
+    desk.press("page up", "page up")
+    seen = desk.line_with("line 1")
+    desk.tell(say("\nline 200\nline 201"))
+    assert "line 201" not in desk.text
+    assert desk.line_with("line 1") == seen
+    desk.press("ctrl end")
+    assert "line 201" in desk.text
+    desk.tell(say("\nline 202"))
+    assert "line 202" in desk.text
+
+
+def test_the_transcript_scrolls_from_the_end_to_the_beginning_and_back() -> None:
+    desk = Desktop(80, 24).tell(session(), say("\n".join(f"line {number}." for number in range(200))))
+    seen = set()
+    for key in ["page up"] * 20 + ["page down"] * 20:
+        seen |= {line.strip("┃│ ").split("│")[0].strip() for line in desk.lines}
+        desk.press(key)
+    assert {f"line {number}." for number in range(200)} <= {line.rstrip("┃ ") for line in seen}
+    assert "line 199." in desk.text
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(39, 24), (80, 9), (20, 5), (5, 2), (2, 1), (1, 1)])
+def test_a_screen_that_is_too_small_says_so_and_loses_nothing(columns: int, rows: int) -> None:
+    desk = working().type("a draft")
+    before = desk.text
+    desk.size = (columns, rows)
+    assert "too small"[:columns] in desk.text
+    desk.size = (80, 24)
+    assert desk.text == before
+
+
+def test_ascii_terminals_get_ascii() -> None:
+    desk = Desktop(120, 40, theme.ASCII).tell(
+        session(),
+        PlanChanged(plan=PLAN),
+        TurnStarted(turn=1, prompt="größer"),
+        say("→ 漢字"),
+        ToolFinished(call_id="1", name="rm", status="error", duration_ms=1, display="✗"),
+        activity("reading", "…"),
+        approval(),
+    )
+    shown = in_ascii(desk.text)
+    assert shown.isascii()
+    assert [len(line) for line in shown.splitlines()] == [
+        urwid.calc_width(line, 0, len(line)) for line in desk.lines
+    ]
+    assert "x rm" in shown
+    assert "> Inspect the provider" in desk.words
+    assert "gr??er" in shown
+    assert "> ????" in shown
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    st.lists(FACTS, max_size=12),
+    st.lists(st.tuples(st.integers(1, 130), st.integers(1, 40)), min_size=1, max_size=3),
+    st.lists(
+        st.sampled_from(["a", "漢", "1", "4", "enter", "esc", "f2", "?", "up", "page up", "meta enter"]),
+        max_size=6,
+    ),
+    st.booleans(),
+)
+@example([say("…"), PlanChanged(plan=Plan(items=(LICENSE,)))], [(40, 10), (41, 10), (1, 1)], [], True)
+def test_any_facts_at_any_size_are_drawn_and_never_wider_than_the_screen(
+    facts: list[AnyFact], sizes: list[tuple[int, int]], pressed: list[str], ascii_only: bool
+) -> None:
+    desk = Desktop(*sizes[0], glyphs=theme.ASCII if ascii_only else theme.UNICODE)
+    for fact in facts:
+        desk.tell(fact)
+        _draw_exactly(desk)
+    for size in sizes:
+        desk.size = size
+        desk.wait(1).press(*pressed)
+        _draw_exactly(desk)
+
+
+def _draw_exactly(desk: Desktop) -> None:
+    columns, rows = desk.size
+    canvas = desk.draw()
+    assert (canvas.cols(), canvas.rows()) == (columns, rows)
+    for row in canvas.content():
+        assert sum(urwid.calc_width(run, 0, len(run)) for _, _, run in row) == columns
+
+
+def _contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours as WCAG 2 defines it."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
