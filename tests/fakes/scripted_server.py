@@ -236,8 +236,7 @@ class ScriptedServer:
     def _send_plain(self, sock: socket.socket, request: Request, step: Step) -> bool:
         headers = {"Content-Type": "application/json", "Content-Length": str(len(step.body)), **step.headers}
         lines = [f"HTTP/1.1 {step.status} Scripted", *(f"{k}: {v}" for k, v in headers.items()), "", ""]
-        sock.sendall("\r\n".join(lines).encode() + step.body)
-        self._finish(request)
+        self._finish(request, sock, "\r\n".join(lines).encode() + step.body)
         return True
 
     def _stream(self, sock: socket.socket, request: Request, step: Step) -> bool:
@@ -256,8 +255,7 @@ class ScriptedServer:
                     request.aborted_at = time.monotonic()
                     self._changed.notify_all()
                 return False
-        sock.sendall(b"".join([*held, LAST_CHUNK]))
-        self._finish(request)
+        self._finish(request, sock, b"".join([*held, LAST_CHUNK]))
         return True
 
     def _hold(self, sock: socket.socket, part: Wait | Stall) -> bool:
@@ -280,8 +278,10 @@ class ScriptedServer:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         return False
 
-    def _finish(self, request: Request) -> None:
+    def _finish(self, request: Request, sock: socket.socket, last: bytes) -> None:
+        # Taken before the client can act on the bytes: it may be faster than this thread comes back.
         now = time.monotonic()
+        sock.sendall(last)
         with self._changed:
             request.finished_at = now
             self._changed.notify_all()
