@@ -157,16 +157,13 @@ def _search() -> Finding:
 
 
 def sandbox() -> Finding:
-    """What holds a subagent here, and what the kernel could add."""
+    """What holds a subagent, and what the kernel could add."""
     landlock = ctypes.CDLL(None, use_errno=True).syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION)
-    kernel = f"Landlock ABI {landlock}" if landlock > 0 else "no Landlock"
+    kernel = f"Landlock (ABI {landlock})" if landlock > 0 else "no Landlock"
     seccomp = Path("/proc/sys/kernel/seccomp/actions_avail").exists()
     kernel += ", seccomp" if seccomp else ", no seccomp"
-    return Finding(
-        "sandbox",
-        "ok",
-        f"policy: each call of a subagent is judged by its identity; this kernel has {kernel}",
-    )
+    text = f"a subagent has no key, and policy judges each of its calls; this kernel could add {kernel}"
+    return Finding("sandbox", "ok", text)
 
 
 def _terminal() -> Finding:

@@ -19,6 +19,7 @@ from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import input_schema
 from actors.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings, Table
 from actors.tools.tool import description
+from ui.keys import BINDINGS, LOCAL_COMMANDS
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final = (*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md")
@@ -210,6 +211,13 @@ def _schema_type(schema: dict[str, Any]) -> str:
     return str(schema["type"])
 
 
+def keys() -> str:
+    """Every key and every local command of the screen."""
+    rows = [[binding.shown, binding.help] for binding in BINDINGS]
+    rows += [[f"`{name}`", text] for name, text in LOCAL_COMMANDS.items()]
+    return table(["key or command", "does"], rows)
+
+
 def files() -> str:
     """Every module with the line that says what lives there."""
     root = DOCS.parent
@@ -232,6 +240,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "commands": commands,
     "flags": flags,
     "files": files,
+    "keys": keys,
     "tools": tools,
 }
 
