@@ -49,8 +49,8 @@ class Verdict:
 
     answer: Answer
     code: str = ""
-    """`permission_denied`, `nested_delegation_forbidden`; for the main agent `not_in_table`, `denied_by_rule`,
-    `denied_by_mode`."""
+    """`permission_denied` or `nested_delegation_forbidden` for a subagent; for the main agent `not_in_table`,
+    `denied_by_rule` or `denied_by_mode`."""
     message: str = ""
     next_step: str = ""
 

@@ -16,11 +16,11 @@ DEADLINE_S = 30.0
 CHUNK = 1 << 18
 COMPLAINT_BYTES = 4096
 
-WALK = ("--no-config", "--hidden", "--glob=!.git", "--no-require-git", "--no-messages", "--color=never")
+WALK = ("--hidden", "--glob=!.git", "--no-require-git", "--no-messages", "--color=never")
 """One set of rules for listing and searching: hidden files yes, ignored files and Git's own no."""
 
 _PASSED_ON = ("HOME", "XDG_CONFIG_HOME")
-"""What rg needs of the environment, for the person's own Git excludes; above all no key."""
+"""What rg needs of the environment, for the person's own Git excludes: no key, no settings of its own."""
 
 
 @dataclass(frozen=True, slots=True)

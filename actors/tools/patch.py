@@ -92,7 +92,7 @@ class Patch:
         if kind := binary_kind(data[:SAMPLE_BYTES]):
             message = f"{shown(name)} is {kind}; patch changes text only."
             raise ToolFailure("binary_file", message, "Change it with a program for it through bash_exec.")
-        if not os.access(path, os.W_OK):
+        if not os.access(path, os.W_OK, effective_ids=True):
             message = f"{shown(name)} is read-only."
             raise ToolFailure("read_only", message, "Leave it, or ask the user to make it writable.")
         return data, status

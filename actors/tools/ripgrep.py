@@ -25,7 +25,7 @@ MAX_CONTEXT = 10
 MAX_COLUMNS = 300
 MAX_BYTES = 32 << 10
 UNREADABLE = 2
-"""Exit status of rg when it could not do all; with a bad pattern it says so, too."""
+"""Exit status of rg when it could not read all, also when the names of a glob left it nothing to read."""
 
 FORMAT = (
     "--heading", "--null", "--with-filename", "--line-number", "--column", "--crlf",
@@ -62,6 +62,8 @@ class Matches:
     """Path, lines, number of matches."""
     _kept: int = 0
     _rest: bytearray = field(default_factory=bytearray)
+    _name: bytes = b""
+    """Start of a path that has an empty line in it."""
 
     def take(self, chunk: bytes) -> None:
         """Take output: blocks of `PATH NUL LINES`, with an empty line between them."""
@@ -79,14 +81,13 @@ class Matches:
         self._forget()
 
     def _take_blocks(self, text: bytes) -> None:
-        name = b""
         for block in text.split(b"\n\n"):
             path, nul, lines = block.partition(b"\0")
-            if not nul:
-                name += block + b"\n\n"
-                continue
-            self._add(name + path, lines)
-            name = b""
+            if nul:
+                self._add(self._name + path, lines)
+                self._name = b""
+            else:
+                self._name += block + b"\n\n"
         if self._kept > 10 * self.keep:
             self._forget()
 
@@ -174,7 +175,7 @@ def _lines(blocks: list[tuple[bytes, bytes, int]]) -> Iterator[tuple[str, bool]]
     for path, body, _ in blocks:
         name = shown(os.fsdecode(path))
         for raw in body.split(b"\n"):
-            if raw == b"--":
+            if raw in (b"--", b"--\r"):
                 yield "--", False
             elif parts := _LINE.fullmatch(raw):
                 number, column, text = (part.decode("utf-8", "replace") for part in parts.groups(b""))
@@ -198,6 +199,6 @@ def _notes(found: Matches, end: RgEnd, told: int) -> list[str]:
         )
     if end.status is None:
         notes.append(f"[stopped after {DEADLINE_S:.0f} s: not all files were searched]")
-    elif end.status == UNREADABLE:
+    elif end.status == UNREADABLE and (found.total or found.glob is None):
         notes.append("[some files or folders could not be read]")
     return notes

@@ -1,0 +1,183 @@
+"""Where paths lead, what may be touched, and how a file is replaced."""
+
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.tools.tool import ToolFailure
+from actors.workspace import Workspace, shown
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    root = tmp_path / "work"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "app.py").write_text("x", encoding="utf-8")
+    (tmp_path / "secret").write_text("key", encoding="utf-8")
+    return Workspace(root)
+
+
+def code_of(caught: pytest.ExceptionInfo[ToolFailure]) -> str:
+    assert caught.value.next_step
+    return caught.value.code
+
+
+@pytest.mark.parametrize("path", ["src/app.py", "./src/../src/app.py", "src//app.py", "ROOT/src/app.py"])
+def test_relative_and_absolute_paths_lead_to_the_same_file(workspace: Workspace, path: str) -> None:
+    resolved = workspace.resolve_inside(path.replace("ROOT", str(workspace.root)))
+    assert workspace.relative(resolved) == "src/app.py"
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret", "/etc/passwd", "src/../../secret", "out", "out/x", "up/secret"]
+)
+def test_a_path_that_leads_outside_is_refused_however_it_is_written(workspace: Workspace, path: str) -> None:
+    (workspace.root / "out").symlink_to("/etc/passwd")
+    (workspace.root / "up").symlink_to("..")
+    with pytest.raises(ToolFailure) as caught:
+        workspace.resolve_inside(path)
+    assert code_of(caught) == "outside_workspace"
+
+
+def test_a_link_to_inside_may_be_followed_and_a_tilde_is_a_name(workspace: Workspace) -> None:
+    (workspace.root / "link").symlink_to("src")
+    assert workspace.resolve_inside("link/app.py") == workspace.root / "src" / "app.py"
+    assert workspace.resolve_inside("~/x") == workspace.root / "~" / "x"
+
+
+def test_a_workspace_reached_through_a_link_is_the_same_workspace(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    (tmp_path / "alias").symlink_to(workspace.root)
+    alias = Workspace(tmp_path / "alias")
+    assert alias.root == workspace.root
+    assert alias.resolve_inside(str(tmp_path / "alias" / "src")) == workspace.root / "src"
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_a_path_that_can_not_exist_is_refused(workspace: Workspace, path: str) -> None:
+    with pytest.raises(ToolFailure) as caught:
+        workspace.resolve_inside(path)
+    assert code_of(caught) == "bad_path"
+
+
+def test_a_missing_file_names_its_neighbours(workspace: Workspace) -> None:
+    with pytest.raises(ToolFailure) as caught:
+        workspace.resolve_existing("src/ap.py")
+    assert code_of(caught) == "not_found"
+    assert "src/app.py" in caught.value.next_step
+
+
+@pytest.mark.parametrize(
+    "path", ["", ".", "src/..", "ROOT", ".git", ".git/config", "src/.GIT/x", "here/.git"]
+)
+def test_the_workspace_itself_and_git_are_not_changed(workspace: Workspace, path: str) -> None:
+    (workspace.root / "here").symlink_to(".")
+    for resolve in (workspace.resolve_for_change, workspace.resolve_entry):
+        with pytest.raises(ToolFailure) as caught:
+            resolve(path.replace("ROOT", str(workspace.root)))
+        assert code_of(caught) == "protected_path"
+
+
+def test_the_plan_file_is_left_to_its_owner(workspace: Workspace) -> None:
+    with pytest.raises(ToolFailure) as caught:
+        workspace.resolve_for_change(".fido-plan.json")
+    assert "update_plan" in caught.value.next_step
+
+
+def test_pipes_devices_and_sockets_are_refused_without_waiting(workspace: Workspace) -> None:
+    os.mkfifo(workspace.root / "pipe")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(workspace.root / "socket"))
+    for name in ("pipe", "socket"):
+        with pytest.raises(ToolFailure) as caught:
+            workspace.open_file(workspace.root / name)
+        assert code_of(caught) == "not_a_regular_file"
+    with pytest.raises(ToolFailure) as caught:
+        Workspace(Path("/dev")).open_file(Path("/dev/zero"))
+    assert "device" in caught.value.message
+
+
+def test_a_link_that_leads_to_itself_is_refused(workspace: Workspace) -> None:
+    (workspace.root / "loop").symlink_to("loop")
+    with pytest.raises(ToolFailure) as caught:
+        workspace.open_file(workspace.resolve_existing("loop"))
+    assert code_of(caught) == "not_a_regular_file"
+
+
+def test_a_replaced_file_keeps_its_mode_and_owner_and_leaves_nothing_behind(workspace: Workspace) -> None:
+    path = workspace.root / "src" / "app.py"
+    path.chmod(0o750)
+    if os.geteuid() == 0:
+        os.chown(path, 12345, 23456)
+    before = path.stat()
+    workspace.replace(path, b"new", before)
+    after = path.stat()
+    assert path.read_bytes() == b"new"
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert os.listdir(path.parent) == ["app.py"]
+
+
+def test_a_new_file_follows_the_umask(workspace: Workspace) -> None:
+    old = os.umask(0o027)
+    try:
+        workspace.replace(workspace.root / "new", b"", None)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((workspace.root / "new").stat().st_mode) == 0o640
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(workspace: Workspace) -> None:
+    (workspace.root / "folder").mkdir()
+    with pytest.raises(ToolFailure) as caught:
+        workspace.replace(workspace.root / "folder", b"new", None)
+    assert code_of(caught) == "system_error"
+    assert sorted(os.listdir(workspace.root)) == ["folder", "src"]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from actors.workspace import Workspace
+workspace = Workspace(Path(sys.argv[1]))
+path = workspace.root / "big"
+while True:
+    for letter in (b"a", b"b"):
+        workspace.replace(path, letter * 2_000_000, path.stat())
+        print(flush=True)
+"""
+
+
+def test_a_reader_sees_the_old_or_the_new_file_when_the_writer_is_killed(workspace: Workspace) -> None:
+    path = workspace.root / "big"
+    path.write_bytes(b"b" * 2_000_000)
+    for rounds in range(1, 6):
+        with subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(workspace.root)], cwd=ROOT, stdout=subprocess.PIPE
+        ) as writer:
+            assert writer.stdout is not None
+            for _ in range(rounds):
+                writer.stdout.readline()
+                seen = path.read_bytes()
+                assert len(seen) == 2_000_000
+                assert len(set(seen)) == 1
+            writer.send_signal(signal.SIGKILL)
+        assert set(path.read_bytes()) in ({ord("a")}, {ord("b")})
+
+
+@given(st.text())
+def test_a_shown_name_stays_on_its_line(name: str) -> None:
+    text = shown(name)
+    assert text.isprintable()
+    assert "\n" not in text
+    assert text == name or text.startswith('"')
