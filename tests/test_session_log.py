@@ -1,0 +1,401 @@
+"""The file of a session: one event a line, and a damaged line costs itself alone."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from actors.conversation import encode_tool_result, encode_user
+from actors.session_events import AnyEvent, CallStarted, MessageAppended, Notice, PromptTaken
+from actors.session_history import fold
+from actors.session_log import LogFailed, Recovery, SessionLog, read_log
+from tests.fakes.launch import DEADLINE_S, ROOT
+from tests.fakes.session_events import HEADER, said
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+def written(folder: Path, *events: AnyEvent) -> Path:
+    log = SessionLog.create(folder, "s-1", HEADER)
+    for event in events:
+        log.append(event)
+    log.close()
+    return log.path
+
+
+def opened(path: Path) -> Recovery:
+    log, recovery = SessionLog.open(path)
+    log.close()
+    return recovery
+
+
+def messages(recovery: Recovery) -> list[str]:
+    return [event.message for event in recovery.events if isinstance(event, Notice)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "fido" / "sessions"
+
+
+# --- writing -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_appended_is_there_at_once_and_after_opening_again(folder: Path) -> None:
+    log = SessionLog.create(folder, "s-1", HEADER)
+    log.append(PromptTaken(turn=1, text="hello", at="now"))
+    assert read_log(log.path).events == (HEADER, PromptTaken(turn=1, text="hello", at="now"))
+    log.close()
+    again, recovery = SessionLog.open(log.path)
+    assert recovery == Recovery((HEADER, PromptTaken(turn=1, text="hello", at="now")))
+    again.append(said("more"))
+    again.close()
+    assert messages(opened(log.path)) == ["more"]
+
+
+def test_the_log_is_private(folder: Path) -> None:
+    path = written(folder)
+    assert path == folder / "s-1.jsonl"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+HOSTILE = "a\nb\rc\u2028d\u2029e\x85f\x0cg\x00h\x1b[2Ji\ufeffj\U000e0041"
+
+
+@pytest.mark.parametrize("text", [HOSTILE, "x" * 2_000_000, ""])
+def test_any_text_stays_on_one_line_and_comes_back_equal(folder: Path, text: str) -> None:
+    message = encode_tool_result("c", text)
+    path = written(folder, said(text), MessageAppended(turn=1, message=msgspec.Raw(message)), said("end"))
+    assert path.read_bytes().count(b"\n") == 4
+    recovery = opened(path)
+    assert messages(recovery) == [text, "end"]
+    assert fold(recovery.events).messages == ()
+    (appended,) = (event for event in recovery.events if isinstance(event, MessageAppended))
+    assert bytes(appended.message) == message
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+@given(texts=st.lists(TEXTS, max_size=5))
+def test_every_event_is_one_json_line(tmp_path: Path, texts: list[str]) -> None:
+    path = written(tmp_path, *map(said, texts))
+    lines = path.read_bytes().split(b"\n")
+    assert lines.pop() == b""
+    assert [json.loads(line)["event"].get("message") for line in lines] == [None, *texts]
+    assert messages(opened(path)) == texts
+    path.unlink()
+
+
+def test_messages_go_in_byte_for_byte(folder: Path) -> None:
+    odd = b'{"role" : "user","content":"\\u00e9 \xc3\xa9","b":1,"a":1e0}'
+    recovery = opened(written(folder, MessageAppended(turn=1, message=msgspec.Raw(odd))))
+    assert fold(recovery.events).messages == (odd,)
+
+
+def test_a_message_of_several_lines_is_a_fault_of_the_caller(folder: Path) -> None:
+    log = SessionLog.create(folder, "s-1", HEADER)
+    with pytest.raises(ValueError, match="several lines"):
+        log.append(MessageAppended(turn=1, message=msgspec.Raw(b'{"role":\n"user"}')))
+    log.append(said("still usable"))
+    log.close()
+    assert messages(opened(log.path)) == ["still usable"]
+
+
+@pytest.mark.parametrize("session_id", ["../s", "a/b", "", ".hidden", "x" * 65, "a\n"])
+def test_a_session_id_can_not_name_another_place(folder: Path, session_id: str) -> None:
+    with pytest.raises(ValueError, match="not a session id"):
+        SessionLog.create(folder, session_id, HEADER)
+
+
+# --- one writer --------------------------------------------------------------------------------------------
+
+
+def failure(code: str, path: Path) -> LogFailed:
+    with pytest.raises(LogFailed) as caught:
+        SessionLog.open(path)
+    assert caught.value.code == code
+    assert caught.value.problem().next_step
+    return caught.value
+
+
+def test_a_session_has_one_writer_until_that_ends(folder: Path) -> None:
+    log = SessionLog.create(folder, "s-1", HEADER)
+    failure("session_in_use", log.path)
+    assert read_log(log.path).events == (HEADER,)
+    log.close()
+    opened(log.path)
+
+
+def test_a_killed_writer_frees_the_session_and_loses_nothing(folder: Path) -> None:
+    code = f"""
+import os, sys; sys.path.insert(0, {str(ROOT)!r})
+from pathlib import Path
+from tests.fakes.session_events import HEADER, said
+from actors.session_log import SessionLog
+log = SessionLog.create(Path(sys.argv[1]), "s-1", HEADER)
+for number in range(100):
+    log.append(said(str(number)))
+os.kill(os.getpid(), 9)
+"""
+    run = subprocess.run([sys.executable, "-c", code, str(folder)], timeout=DEADLINE_S, check=False)
+    assert run.returncode == -9
+    assert messages(opened(folder / "s-1.jsonl")) == [str(number) for number in range(100)]
+
+
+def test_an_existing_session_is_not_begun_again(folder: Path) -> None:
+    path = written(folder, said("kept"))
+    with pytest.raises(LogFailed, match="File exists"):
+        SessionLog.create(folder, "s-1", HEADER)
+    assert messages(opened(path)) == ["kept"]
+
+
+# --- damage ------------------------------------------------------------------------------------------------
+
+
+def test_a_log_cut_at_any_byte_keeps_every_finished_line(folder: Path) -> None:
+    path = written(folder, said("one"), said("two"), said("three"))
+    whole = path.read_bytes()
+    last = whole.rindex(b"\n", 0, -1) + 1
+    for cut in range(last, len(whole)):
+        path.write_bytes(whole[:cut])
+        recovery = opened(path)
+        assert messages(recovery) == ["one", "two"]
+        assert recovery.torn_bytes == cut - last
+        assert path.read_bytes() == whole[:last]
+    path.write_bytes(whole)
+    assert opened(path).torn_bytes == 0
+
+
+def test_a_cut_log_goes_on_where_it_was_cut(folder: Path) -> None:
+    path = written(folder, said("one"), said("two"))
+    path.write_bytes(path.read_bytes()[:-3])
+    log, _ = SessionLog.open(path)
+    log.append(said("new"))
+    log.close()
+    assert opened(path) == Recovery((HEADER, said("one"), said("new")))
+
+
+def test_a_zero_filled_tail_is_cut(folder: Path) -> None:
+    path = written(folder, said("one"))
+    with open(path, "ab") as file:
+        file.write(bytes(8192))
+    recovery = opened(path)
+    assert (messages(recovery), recovery.torn_bytes) == (["one"], 8192)
+
+
+def test_a_reader_leaves_a_torn_tail_to_the_writer(folder: Path) -> None:
+    path = written(folder, said("one"))
+    with open(path, "ab") as file:
+        file.write(b'{"seq":2,')
+    before = path.read_bytes()
+    assert read_log(path).torn_bytes == 9
+    assert path.read_bytes() == before
+
+
+EVENTS = (HEADER, said("one"), said("two"), said("three"))
+
+
+@pytest.fixture(scope="module")
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return written(tmp_path_factory.mktemp("log"), *EVENTS[1:]).read_bytes()
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255))
+def test_any_damaged_byte_costs_its_line_alone_and_is_reported(
+    tmp_path: Path, undamaged: bytes, place: float, byte: int
+) -> None:
+    damaged = bytearray(undamaged)
+    at = int(place * (len(damaged) - 1))  # without the last one there is a torn tail
+    line = damaged[:at].count(b"\n") + 1
+    damaged[at] = byte
+    (tmp_path / "s-1.jsonl").write_bytes(damaged)
+    recovery = opened(tmp_path / "s-1.jsonl")
+    lost = [event for event in EVENTS if event not in recovery.events]
+    assert lost in ([], [EVENTS[line - 1]])
+    assert not lost or line in [skipped.line for skipped in recovery.skipped]
+    assert (tmp_path / "s-1.jsonl").read_bytes() == damaged
+
+
+def test_what_is_no_event_in_the_middle_is_passed_over_with_its_number(folder: Path) -> None:
+    path = written(folder, said("one"), said("two"))
+    header, one, two = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(header + b"no event\n" + one + bytes(500) + two + b"\xff\n" + b"[" * 100_000 + b"\n")
+    before = path.read_bytes()
+    recovery = opened(path)
+    assert messages(recovery) == ["one", "two"]
+    assert [skipped.line for skipped in recovery.skipped] == [2, 4, 5, 6]
+    assert path.read_bytes() == before
+
+
+def test_unknown_events_are_tolerated_and_counted(folder: Path) -> None:
+    class Invented(msgspec.Struct, tag=True):
+        anything: int = 1
+
+    path = written(folder, Invented(), said("known"))  # type: ignore[arg-type]
+    recovery = opened(path)
+    assert (messages(recovery), recovery.unknown, recovery.skipped) == (["known"], 1, ())
+
+
+def test_unknown_fields_of_a_known_event_are_ignored_and_missing_ones_reported(folder: Path) -> None:
+    class Notice(msgspec.Struct, tag=True):
+        message: str
+        level: str | msgspec.UnsetType = msgspec.UNSET
+        colour: str = "red"
+
+    path = written(folder, Notice(message="richer", level="info"), Notice(message="poorer"))  # type: ignore[arg-type]
+    recovery = opened(path)
+    assert messages(recovery) == ["richer"]
+    assert [(skipped.line, skipped.reason) for skipped in recovery.skipped] == [
+        (3, "an event of another shape")
+    ]
+
+
+def test_missing_and_repeated_lines_are_reported(folder: Path) -> None:
+    path = written(folder, said("one"), said("two"), said("three"))
+    header, one, _, three = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(header + one + one + three)
+    recovery = opened(path)
+    assert messages(recovery) == ["one", "three"]
+    assert [skipped.line for skipped in recovery.skipped] == [3, 4]
+    assert "gap of 1" in recovery.skipped[1].reason
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"precious notes", b"precious\nnotes\n", bytes(100)])
+def test_a_file_without_any_event_is_refused_and_left_as_it_is(folder: Path, content: bytes) -> None:
+    folder.mkdir(parents=True)
+    path = folder / "s-1.jsonl"
+    path.write_bytes(content)
+    failure("log_unreadable", path)
+    assert path.read_bytes() == content
+
+
+def test_what_is_no_file_is_refused_without_waiting(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    failure("session_not_found", folder / "none.jsonl")
+    os.mkfifo(folder / "pipe.jsonl")
+    failure("log_unreadable", folder / "pipe.jsonl")
+    (folder / "folder.jsonl").mkdir()
+    failure("log_failed", folder / "folder.jsonl")
+    (folder / "link.jsonl").symlink_to(written(folder))
+    failure("log_failed", folder / "link.jsonl")
+
+
+# --- failing disks -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_line_that_does_not_fit_is_taken_back_and_the_next_one_tried(
+    folder: Path, small_files: None
+) -> None:
+    log = SessionLog.create(folder, "s-1", HEADER)
+    with pytest.raises(LogFailed, match="File too large") as caught:
+        log.append(said("x" * 2000))
+    assert caught.value.code == "log_full"
+    log.append(said("short"))
+    log.sync()
+    log.close()
+    assert opened(log.path) == Recovery((HEADER, said("short")))
+
+
+def test_a_session_that_can_not_begin_leaves_nothing(folder: Path, small_files: None) -> None:
+    with pytest.raises(LogFailed) as caught:
+        SessionLog.create(folder, "s-1", msgspec.structs.replace(HEADER, workspace="/" + "w" * 2000))
+    assert caught.value.code == "log_full"
+    assert os.listdir(folder) == []
+
+
+def test_a_folder_that_can_not_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(LogFailed, match="Not a directory"):
+        SessionLog.create(tmp_path / "file" / "sessions", "s-1", HEADER)
+
+
+ON_A_FULL_DISK = """
+import os, sys
+from pathlib import Path
+from actors.session_log import LogFailed, SessionLog
+from tests.fakes.session_events import HEADER, said
+folder = Path(sys.argv[1])
+os.system(f"mount -t tmpfs -o size=64k none {folder}")
+log = SessionLog.create(folder, "s-1", HEADER)
+log.append(said("before"))
+(folder / "filler").write_bytes(b"x" * 56 * 1024)
+try:
+    for _ in range(100):
+        log.append(said("x" * 3000))
+except LogFailed as error:
+    print(error.code)
+(folder / "filler").unlink()
+log.append(said("after"))
+log.sync()
+log.close()
+_, found = SessionLog.open(log.path)
+print(found.events[1].message, found.events[-1].message, found.skipped, found.torn_bytes)
+"""
+
+
+def test_a_full_disk_costs_what_did_not_fit_and_nothing_else(tmp_path: Path) -> None:
+    own_mounts = ["unshare", "-Urm"]
+    if subprocess.run([*own_mounts, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system lets nobody mount a small disk of his own")
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{ON_A_FULL_DISK}"
+    run = subprocess.run(
+        [*own_mounts, sys.executable, "-c", code, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=True,
+    )
+    assert run.stdout.splitlines() == ["log_full", "before after () 0"]
+
+
+@pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced"])
+def test_a_log_that_is_taken_away_is_noticed_at_the_next_event(folder: Path, replaced: bool) -> None:
+    log = SessionLog.create(folder, "s-1", HEADER)
+    log.path.unlink()
+    if replaced:
+        log.path.write_text("theirs", encoding="utf-8")
+    for use in (lambda: log.append(said("lost")), log.sync, lambda: log.append(said("lost, too"))):
+        with pytest.raises(LogFailed, match="deleted or replaced") as caught:
+            use()
+        assert caught.value.code == "log_gone"
+    assert not replaced or log.path.read_text(encoding="utf-8") == "theirs"
+    log.close()
+
+
+def test_a_closed_log_refuses_events(folder: Path) -> None:
+    log = SessionLog.create(folder, "s-1", HEADER)
+    log.close()
+    log.close()
+    with pytest.raises(LogFailed, match="closed"):
+        log.append(said("late"))
+
+
+# --- size --------------------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_events_are_read_and_folded_within_a_second(folder: Path) -> None:
+    user = MessageAppended(turn=1, message=msgspec.Raw(encode_user("x" * 200)))
+    call = CallStarted(turn=1, call_id="c", name="read_file", arguments='{"path":"a"}')
+    path = written(folder, *([user, call] * 5000))
+    started = time.process_time()
+    history = fold(opened(path).events)
+    assert time.process_time() - started < 1
+    assert len(history.messages) == 5000
