@@ -1,12 +1,10 @@
 """The command line: every command, every flag, each with its help line."""
 
 import argparse
-import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 MODES = ("plan", "agent", "yolo")
 LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -31,8 +29,10 @@ class Parser(argparse.ArgumentParser):
         """Parse flags and bare words in any order. Raises `UsageError`."""
         options, unknown = self.parse_known_intermixed_args(list(words))
         if unknown:
+            from difflib import get_close_matches
+
             flag = unknown[0].partition("=")[0]
-            close = difflib.get_close_matches(flag, self.flags(), n=2, cutoff=0.7)
+            close = get_close_matches(flag, self.flags(), n=2, cutoff=0.7)
             hint = f"; did you mean {' or '.join(close)}?" if close else ""
             self.error(f"{flag}: unknown flag{hint}" if flag.startswith("-") else f"{flag}: too many words")
         return options
@@ -46,8 +46,7 @@ class Parser(argparse.ArgumentParser):
         return [name for action in self._actions for name in action.option_strings if name.startswith("--")]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """One command: its help line, its form after `fido NAME`, and what it takes beside the common flags."""
 
     help: str

@@ -91,7 +91,7 @@ def _leaves(table: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
         elif isinstance(value, dict):
             yield from ((f"{prefix}{name}.{key}", entry) for key, entry in value.items())
         else:
-            yield f"{prefix}{name}", value
+            yield f"{prefix}{name}", "not set" if value is None else value
 
 
 def provider(settings: Settings) -> Finding:

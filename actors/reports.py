@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
@@ -51,7 +52,7 @@ class ToolSummary(msgspec.Struct, frozen=True, kw_only=True):
     effect: str
     """What a call can do: `read`, `write`, `execute`, ..."""
     does: str
-    """First line of its description."""
+    """First sentence of its description."""
 
 
 def report(command: str, workspace: Path, options: Namespace) -> int:
@@ -210,7 +211,7 @@ def _report_tools(options: Namespace) -> None:
             name=tool.name,
             state="active",
             effect=tool.effect,
-            does=description(tool.name).partition("\n")[0],
+            does=_first_sentence(description(tool.name)),
         )
         for tool in sorted(TOOLS, key=lambda tool: tool.name)
     ]
@@ -219,3 +220,7 @@ def _report_tools(options: Namespace) -> None:
         (f"{row.name:<12} {row.state:<8} {row.effect:<9} {row.does}" for row in rows),
         as_json=options.json,
     )
+
+
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
