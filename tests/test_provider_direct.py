@@ -3,11 +3,13 @@
 import asyncio
 import gc
 import os
+import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -397,6 +399,46 @@ def test_a_proxy_carries_requests_to_other_hosts(monkeypatch: pytest.MonkeyPatch
         with pytest.raises(ProviderError):
             run("http://model.invalid/v1", retry=RetryPolicy(attempts=1))
         assert proxy.violations == ["no such path: http://model.invalid/v1/chat/completions"]
+
+
+# --- TLS ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate for 127.0.0.1 that nobody trusts, with its key in the same file."""
+    path = tmp_path_factory.mktemp("tls") / "cert.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    files = ["-keyout", str(path), "-out", "-"]
+    made = subprocess.run([*command, *subject, *files], capture_output=True, check=True, timeout=30)
+    path.write_bytes(path.read_bytes() + made.stdout)
+    return path
+
+
+@pytest.fixture
+def secure(certificate: Path) -> Iterator[ScriptedServer]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with ScriptedServer(tls=context) as started:
+        yield started
+
+
+def test_a_trusted_server_is_spoken_to_over_one_secure_connection(
+    secure: ScriptedServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    secure.add(say("a"), call("f", {}), say("b"))
+    answers = [e for e in run(secure.base_url, turns=3) if isinstance(e, ModelAnswer)]
+    assert [a.text for a in answers] == ["a", "", "b"]
+    assert {r.connection for r in secure.requests} == {1}
+
+
+def test_a_certificate_that_is_not_trusted_is_refused_at_once(secure: ScriptedServer) -> None:
+    error = fail(secure.base_url)
+    assert error.code == "unreachable"
+    assert "certificate" in error.message
+    assert secure.connections == 1
 
 
 # --- loading ------------------------------------------------------------------------------------------------

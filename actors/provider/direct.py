@@ -1,7 +1,7 @@
 """The model behind an OpenAI-compatible server; the only import of openai.
 
 The SDK sends, through its `post` with a ready body, and makes the errors. The response is read by
-`reading.py`: the SDK's own stream does not tell whether `[DONE]` came, and takes part of a millisecond more.
+`reading.py`: the SDK's own stream does not tell whether `[DONE]` came, and takes 0.4 ms a chunk, not 0.02.
 """
 
 import asyncio
@@ -285,6 +285,6 @@ def _options(server: _Server) -> dict[str, Any]:
     headers: dict[str, Any] = {}
     if not server.key:
         headers["Authorization"] = omit
-    if not (urlsplit(server.base_url).hostname or "").endswith("openai.com"):
+    if not f".{urlsplit(server.base_url).hostname}".endswith(".openai.com"):
         headers |= {"OpenAI-Organization": omit, "OpenAI-Project": omit}
     return {"headers": headers, "security": {"bearer_auth": True} if server.key else {}}

@@ -14,6 +14,7 @@ import json
 import os
 import select
 import socket
+import ssl
 import struct
 import sys
 import threading
@@ -84,6 +85,7 @@ class ScriptedServer:
         strict: bool = True,
         prefix: str = "/v1",
         port: int = 0,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.requests: list[Request] = []
         self.violations: list[str] = []
@@ -98,7 +100,8 @@ class ScriptedServer:
         self._changed = threading.Condition()
         self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
         self.port: int = self._listener.getsockname()[1]
-        self.base_url = f"http://127.0.0.1:{self.port}{prefix}"
+        self._tls = tls
+        self.base_url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}{prefix}"
         threading.Thread(target=self._accept, daemon=True, name="scripted-server").start()
 
     # --- for the test --------------------------------------------------------------------------------------
@@ -173,7 +176,10 @@ class ScriptedServer:
             thread.start()
 
     def _serve(self, sock: socket.socket, connection: int) -> None:
+        plain = sock
         try:
+            if self._tls:
+                sock = self._tls.wrap_socket(sock, server_side=True)
             with sock, sock.makefile("rb") as reader:
                 while request := read_request(reader, connection):
                     if not self._answer(sock, request):
@@ -181,7 +187,7 @@ class ScriptedServer:
         except (OSError, ValueError):
             pass
         finally:
-            del self._open[sock]
+            del self._open[plain]
 
     def _answer(self, sock: socket.socket, request: Request) -> bool:
         """Send the response; False when the connection must end."""
