@@ -54,7 +54,8 @@ class Home:
         return [pid for pid in pids if mark in _read(f"/proc/{pid}/environ")]
 
     def log_text(self) -> str:
-        return "".join(path.read_text(encoding="utf-8", errors="replace") for path in (self.folder / "state").rglob("*.log"))
+        logs = (self.folder / "state").rglob("*.log")
+        return "".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
 
     def everything_written(self) -> bytes:
         """All bytes of all files below this home."""
