@@ -1,25 +1,17 @@
 """The provider against a real HTTP server: the SDK, the connection, retries, deadlines, keys."""
 
 import asyncio
-import gc
-import os
-import ssl
-import subprocess
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import aclosing
-from pathlib import Path
-from typing import Any, TypeVar
 
 import pytest
 
-from actors.conversation import Conversation, encode_head, encode_system, encode_user
+from actors.conversation import encode_user
 from actors.provider.direct import DirectProvider
-from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
-from actors.settings import Timeouts, normalize_base_url
+from actors.settings import Timeouts
 from ipc.messages import ModelAnswer, ReasoningDelta, RetryScheduled, StreamEvent, TextDelta, Usage
+from tests.fakes.asking import KEY, QUICK, collect, conversation, fail, play, run
 from tests.fakes.scripted_server import (
     ScriptedServer,
     Step,
@@ -33,54 +25,11 @@ from tests.fakes.scripted_server import (
     status,
 )
 
-T = TypeVar("T")
-KEY = "sk-canary-0123456789"
-AT_ONCE = RetryPolicy(attempts=4, base_s=0.0)
-QUICK = Timeouts(connect_s=1.0, idle_s=0.1, total_s=5.0)
-
 
 @pytest.fixture
 def server() -> Iterator[ScriptedServer]:
     with ScriptedServer(api_key=KEY) as started:
         yield started
-
-
-def conversation(*messages: bytes) -> Conversation:
-    head = encode_head("m", b"[]", {"stream": True, "stream_options": {"include_usage": True}})
-    return Conversation(head, [encode_system("s"), *(messages or (encode_user("hello"),))])
-
-
-def make(url: str, key: str | None = KEY, timeouts: Timeouts | None = None, **options: Any) -> DirectProvider:
-    return DirectProvider(url, key, timeouts or Timeouts(), options.pop("retry", AT_ONCE))
-
-
-async def collect(provider: DirectProvider, sent: Conversation | None = None) -> list[StreamEvent]:
-    return [event async for event in provider.stream(sent or conversation())]
-
-
-def play(work: Callable[[DirectProvider], Awaitable[T]], url: str, **options: Any) -> T:
-    """Do some work with a provider, and close it."""
-
-    async def main() -> T:
-        async with aclosing(make(url, **options)) as provider:
-            return await work(provider)
-
-    return asyncio.run(main())
-
-
-def run(url: str, *sent: Conversation, turns: int = 1, **options: Any) -> list[StreamEvent]:
-    """All events of so many turns with one provider."""
-
-    async def work(provider: DirectProvider) -> list[StreamEvent]:
-        return [e for one in sent or [conversation()] * turns for e in await collect(provider, one)]
-
-    return play(work, url, **options)
-
-
-def fail(url: str, **options: Any) -> ProviderError:
-    with pytest.raises(ProviderError) as caught:
-        run(url, **options)
-    return caught.value
 
 
 # --- the answer ---------------------------------------------------------------------------------------------
@@ -314,163 +263,3 @@ def test_a_wait_for_a_retry_can_be_cancelled(server: ScriptedServer) -> None:
 
     play(work, server.base_url)
     server.assert_done()
-
-
-# --- keys and addresses -------------------------------------------------------------------------------------
-
-
-def test_a_wrong_key_is_told_without_showing_it(server: ScriptedServer) -> None:
-    error = fail(server.base_url, key="sk-wrong-canary")
-    assert error.code == "unauthorized"
-    assert error.next_step
-    assert "Incorrect API key" in error.message
-    assert "sk-wrong-canary" not in repr(error.__dict__)
-    assert error.__cause__ is None
-
-
-@pytest.mark.parametrize("key", ["sk-new\nline", "sk-ключ", "sk with space"])
-def test_a_key_that_no_header_can_carry_is_not_sent(server: ScriptedServer, key: str) -> None:
-    error = fail(server.base_url, key=key)
-    assert error.code == "unauthorized"
-    assert key not in error.message
-    assert not server.requests
-
-
-def test_a_provider_shows_no_key() -> None:
-    provider = make("http://localhost:1/v1")
-    assert KEY not in repr(provider) + repr(vars(provider))
-
-
-def test_a_keyless_server_gets_no_key_and_nothing_meant_for_openai(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
-        monkeypatch.setenv(name, "canary")
-    with ScriptedServer([say("x")]) as server:
-        run(server.base_url, key=None)
-        assert "canary" not in str(server.requests[0].headers)
-        assert "authorization" not in server.requests[0].headers
-
-
-def test_requests_say_nothing_about_this_machine(server: ScriptedServer) -> None:
-    server.add(say("x"))
-    run(server.base_url)
-    assert not [name for name in server.requests[0].headers if name.startswith("x-stainless-os")]
-
-
-@pytest.mark.parametrize("suffix", ["", "/", "/chat/completions", "/chat/completions/", " "])
-def test_base_urls_are_taken_as_people_write_them(server: ScriptedServer, suffix: str) -> None:
-    server.add(say("x"), say("y"))
-    run(server.base_url + suffix)
-    run(normalize_base_url(server.base_url + suffix))
-    server.assert_done()
-
-
-def test_another_prefix_is_left_alone() -> None:
-    with ScriptedServer([say("x")], prefix="/api/paas/v4") as server:
-        run(server.base_url + "/")
-        server.assert_done()
-
-
-def test_a_wrong_path_shows_the_final_url(server: ScriptedServer) -> None:
-    error = fail(server.base_url + "/v1")
-    assert error.code == "not_found"
-    assert server.base_url + "/v1/chat/completions" in error.message
-
-
-def test_a_redirect_is_told_and_the_key_goes_nowhere(server: ScriptedServer) -> None:
-    with ScriptedServer([say("never")]) as other:
-        server.add(status(307, {"Location": other.base_url + "/chat/completions"}))
-        error = fail(server.base_url)
-        assert other.base_url in error.message
-        assert not other.requests
-
-
-def test_a_proxy_is_not_asked_for_this_machine(
-    server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
-    server.add(say("x"))
-    run(server.base_url)
-    server.assert_done()
-
-
-def test_a_proxy_carries_requests_to_other_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ScriptedServer([say("x")]) as proxy:
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
-        with pytest.raises(ProviderError):
-            run("http://model.invalid/v1", retry=RetryPolicy(attempts=1))
-        assert proxy.violations == ["no such path: http://model.invalid/v1/chat/completions"]
-
-
-# --- TLS ----------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate for 127.0.0.1 that nobody trusts, with its key in the same file."""
-    path = tmp_path_factory.mktemp("tls") / "cert.pem"
-    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-    subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
-    files = ["-keyout", str(path), "-out", "-"]
-    made = subprocess.run([*command, *subject, *files], capture_output=True, check=True, timeout=30)
-    path.write_bytes(path.read_bytes() + made.stdout)
-    return path
-
-
-@pytest.fixture
-def secure(certificate: Path) -> Iterator[ScriptedServer]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    with ScriptedServer(tls=context) as started:
-        yield started
-
-
-def test_a_trusted_server_is_spoken_to_over_one_secure_connection(
-    secure: ScriptedServer, certificate: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    secure.add(say("a"), call("f", {}), say("b"))
-    answers = [e for e in run(secure.base_url, turns=3) if isinstance(e, ModelAnswer)]
-    assert [a.text for a in answers] == ["a", "", "b"]
-    assert {r.connection for r in secure.requests} == {1}
-
-
-def test_a_certificate_that_is_not_trusted_is_refused_at_once(secure: ScriptedServer) -> None:
-    error = fail(secure.base_url)
-    assert error.code == "unreachable"
-    assert "certificate" in error.message
-    assert secure.connections == 1
-
-
-# --- loading ------------------------------------------------------------------------------------------------
-
-
-def test_constructing_imports_nothing_and_preparing_leaves_the_loop_alive() -> None:
-    code = """
-import asyncio, sys, time
-from actors.provider.direct import DirectProvider
-from actors.settings import Timeouts
-
-async def main():
-    provider = DirectProvider("http://127.0.0.1:1/v1", None, Timeouts())
-    assert "openai" not in sys.modules and "httpx2" not in sys.modules
-    provider.prepare()
-    beats = 0
-    while "actors.provider.kept" not in sys.modules:
-        await asyncio.sleep(0.005)
-        beats += 1
-    print(beats)
-
-asyncio.run(main())
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=50, check=True
-    )
-    assert int(done.stdout) >= 3
-
-
-def test_nothing_is_left_open_after_closing(server: ScriptedServer) -> None:
-    server.add(say("x"))
-    before = len(os.listdir("/proc/self/fd"))
-    run(server.base_url)
-    gc.collect()
-    assert len(os.listdir("/proc/self/fd")) <= before
