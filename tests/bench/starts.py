@@ -1,4 +1,4 @@
-"""How long a person waits: to the first request, to the first frame, from a delegation to its first request."""
+"""How long a person waits: to the first request, to the first frame, for a delegation to begin."""
 
 import json
 import os
@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from pathlib import Path
 
@@ -61,6 +62,7 @@ def _first_frame(at: Home, workspace: Path) -> float:
     started = time.monotonic()
     pid, terminal = pty.fork()
     if pid == 0:
+        termios.tcsetwinsize(0, (32, 120))
         os.chdir(workspace)
         os.execve(GUARD[0], GUARD, environment)
     seen = b""
@@ -86,5 +88,5 @@ def _delegation(at: Home, workspace: Path) -> float:
     with ScriptedServer(steps) as server:
         done = Run(at, workspace, "go", **openai_environment(server.base_url)).finish()
         assert done.status == 0, done
-        first = next(request for request in server.requests if request.is_subagent)
-        return first.began_at - server.requests[first.number - 1].finished_at
+        first = next(n for n, request in enumerate(server.requests) if request.is_subagent)
+        return server.requests[first].began_at - server.requests[first - 1].finished_at
