@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from actors.plan_file import MAX_BYTES, NAME, ChangedOutside, PlanFile, StoreFailed, encode, timestamp
 from ipc.messages import Plan
+from tests.fakes.any_plans import legal_items
 from tests.fakes.launch import DEADLINE_S, ROOT
-from tests.fakes.plans import legal_items, plan, step
+from tests.fakes.plans import plan, step
 
 PLAN = plan(step("a", status="done"), step("b", details="two\nlines", title="größer ✓"))
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from actors import plan_rules
 from actors.plan_rules import check, check_stored, dropped, normalize, normalize_plan, one_line
 from ipc.messages import PlanItem, PlanProblem
-from tests.fakes.plans import any_items, legal_items, plan, step
+from tests.fakes.any_plans import any_items, legal_items
+from tests.fakes.plans import plan, step
 
 
 def broken(*items: PlanItem, reason: str = "why", previous: tuple[PlanItem, ...] = ()) -> list[str]:

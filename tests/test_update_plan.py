@@ -15,7 +15,8 @@ from actors.plan_rules import check, normalize, one_line
 from actors.tools.tool import Invocation, ToolFailure, ToolOutput, description
 from actors.tools.update_plan import UpdatePlan
 from ipc.messages import Plan, PlanItem, PlanRefused, PlanStored
-from tests.fakes.plans import legal_items, plan, step
+from tests.fakes.any_plans import legal_items
+from tests.fakes.plans import plan, step
 
 
 class Plans:
