@@ -11,12 +11,13 @@ from pathlib import Path
 
 from actors.path_glob import PathGlob, compile_glob
 from actors.tools.tool import ToolFailure
+from actors.workspace import os_failures
 
 DEADLINE_S = 30.0
 CHUNK = 1 << 18
 COMPLAINT_BYTES = 4096
 
-WALK = ("--hidden", "--glob=!.git", "--no-require-git", "--no-messages", "--color=never")
+WALK = ("--no-mmap", "--hidden", "--glob=!.git", "--no-require-git", "--no-messages", "--color=never")
 """One set of rules for listing and searching: hidden files yes, ignored files and Git's own no."""
 
 _PASSED_ON = ("HOME", "XDG_CONFIG_HOME")
@@ -64,16 +65,18 @@ async def run_rg(
     arguments: Sequence[str], folder: Path, take: Callable[[bytes], None], deadline_s: float = DEADLINE_S
 ) -> RgEnd:
     """Run rg in a folder and hand every piece of its output to `take`; kill it when it takes too long."""
-    process = await asyncio.create_subprocess_exec(
-        find_rg(),
-        *arguments,
-        cwd=folder,
-        env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        limit=CHUNK,
-    )
+    # DEVNULL would open the device for writing, too, which a worker may not.
+    with open(os.devnull, "rb") as nothing, os_failures("rg"):  # noqa: ASYNC230
+        process = await asyncio.create_subprocess_exec(
+            find_rg(),
+            *arguments,
+            cwd=folder,
+            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+            stdin=nothing,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            limit=CHUNK,
+        )
     assert process.stdout is not None
     assert process.stderr is not None
     try:

@@ -160,19 +160,18 @@ while True:
 
 def test_a_reader_sees_the_old_or_the_new_file_when_the_writer_is_killed(workspace: Workspace) -> None:
     path = workspace.root / "big"
-    path.write_bytes(b"b" * 2_000_000)
-    for rounds in range(1, 6):
+    whole = [letter * 2_000_000 for letter in (b"a", b"b")]
+    path.write_bytes(whole[1])
+    for rounds in range(1, 4):
         with subprocess.Popen(
             [sys.executable, "-c", WRITER, str(workspace.root)], cwd=ROOT, stdout=subprocess.PIPE
         ) as writer:
             assert writer.stdout is not None
             for _ in range(rounds):
                 writer.stdout.readline()
-                seen = path.read_bytes()
-                assert len(seen) == 2_000_000
-                assert len(set(seen)) == 1
+                assert path.read_bytes() in whole
             writer.send_signal(signal.SIGKILL)
-        assert set(path.read_bytes()) in ({ord("a")}, {ord("b")})
+        assert path.read_bytes() in whole
 
 
 @given(st.text())

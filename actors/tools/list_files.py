@@ -50,6 +50,7 @@ class Listing:
     folded_size: Counter[bytes] = field(default_factory=Counter)
     by_extension: Counter[bytes] = field(default_factory=Counter)
     by_parent: Counter[bytes] = field(default_factory=Counter)
+    _folds: dict[bytes, bytes] = field(default_factory=dict)
     _rest: bytes = b""
 
     def take(self, chunk: bytes) -> None:
@@ -62,11 +63,13 @@ class Listing:
         self.by_parent.update([parent for parent, _, _ in split])
         self.by_extension.update([_extension(name) for _, _, name in split])
         self.files += len(paths)
-        for path in paths:
+        for path, (parent, _, _) in zip(paths, split, strict=True):
             size = self._size(path)
             self.size += size
-            if self.depth > 0 and path.count(b"/", below) >= self.depth:
-                self._fold(path, below, size)
+            folder = self._fold(parent, below) if self.depth > 0 else b""
+            if folder:
+                self.folded_files[folder] += 1
+                self.folded_size[folder] += size
             else:
                 self.entries.append((path, 0, size))
         if len(self.entries) > MAX_KEPT:
@@ -78,11 +81,15 @@ class Listing:
         except OSError:
             return 0
 
-    def _fold(self, path: bytes, below: int, size: int) -> None:
-        parts = path[below:].split(b"/", self.depth)
-        folder = path[:below] + b"/".join(parts[: self.depth]) + b"/"
-        self.folded_files[folder] += 1
-        self.folded_size[folder] += size
+    def _fold(self, parent: bytes, below: int) -> bytes:
+        """The folder whose line stands for the files of `parent`; empty when each has its own."""
+        known = self._folds.get(parent)
+        if known is None:
+            parts = parent[below:].split(b"/") if len(parent) > below else []
+            deep = len(parts) >= self.depth
+            known = parent[:below] + b"/".join(parts[: self.depth]) + b"/" if deep else b""
+            self._folds[parent] = known
+        return known
 
     def by_folder(self) -> Counter[bytes]:
         """Files by the first folder on their way, `./` for those right here."""

@@ -201,4 +201,6 @@ def _notes(found: Matches, end: RgEnd, told: int) -> list[str]:
         notes.append(f"[stopped after {DEADLINE_S:.0f} s: not all files were searched]")
     elif end.status == UNREADABLE and (found.total or found.glob is None):
         notes.append("[some files or folders could not be read]")
+    elif end.status not in (0, 1, UNREADABLE):
+        notes.append(f"[the search broke off with status {end.status}: not all files were searched]")
     return notes
