@@ -105,7 +105,7 @@ class Screen(urwid.Widget):
     def _below(self, columns: int, room: int) -> list[Placed]:
         """Return what stands below the transcript, in at most `room` rows."""
         form = self.form
-        answering = form is not None and form.armed
+        answering = self.view.answering = form is not None and form.armed
         status: Placed = (self._status, False)
         room -= 2  # The status line and the rule above the composer.
         self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))

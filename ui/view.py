@@ -20,6 +20,8 @@ class View:
     """Monotonic seconds."""
     home: str
     """The person's home directory, to shorten paths."""
+    answering: bool = False
+    """Whether keys answer an ask just now; the screen says so."""
 
     @property
     def phase(self) -> int:

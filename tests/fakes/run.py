@@ -18,6 +18,7 @@ from ipc.messages import (
     Plan,
     PlanChanged,
     PlanStored,
+    Stop,
 )
 from tests.fakes.facts import session
 from tests.fakes.places import run_place
@@ -45,6 +46,11 @@ class Played(Actor):
         self.heard.append(command)
         self._hears.set()
         return self.answers.get(type(command), Accepted())
+
+    def stop(self, reason: str) -> None:
+        self.heard.append(Stop(reason=reason))
+        self._hears.set()
+        super().stop(reason)
 
     async def hears(self, kind: type[C], count: int = 1) -> list[C]:
         """Wait for commands of a kind."""

@@ -52,7 +52,8 @@ def _hints(view: View) -> list[tuple[str, str]]:
     if view.desk.overlay is not None:
         return [(keys.shown("cancel"), "close"), (keys.shown("line_down"), "scroll")]
     if view.waiting_ask is not None:
-        return [(keys.DIGITS, "answer"), (keys.shown("page_down"), "read on"), (keys.shown("cancel"), "stop")]
+        answer = [(keys.DIGITS, "answer"), (keys.shown("page_down"), "read on")] if view.answering else []
+        return [*answer, (keys.shown("cancel"), "stop")]
     hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan"), (keys.shown("newline"), "new line")]
     if view.state.conversation.running:
         return [(keys.shown("cancel"), "stop"), (keys.shown("send"), "queue"), *hints]

@@ -1,0 +1,405 @@
+"""The real screen in a real terminal; the test plays the other processes."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import wraps
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ipc.messages import (
+    AskSettled,
+    CancelTurn,
+    ClearPlan,
+    GetPlan,
+    MessageDelta,
+    NoticeRaised,
+    PlanChanged,
+    ProcessExited,
+    ProcessStarted,
+    Refused,
+    SettleAsk,
+    StartTurn,
+    Stop,
+    TurnStarted,
+)
+from tests.fakes.facts import HOSTILE_TEXTS, PLAN, activity, approval, finished, session, usage
+from tests.fakes.launch import command
+from tests.fakes.run import PlayedParent, PlayedRun, played_run
+from tests.fakes.terminal import (
+    ALT_ENTER,
+    ALT_UP,
+    CTRL_C,
+    CTRL_J,
+    CTRL_Z,
+    ENTER,
+    ESC,
+    F2,
+    PAGE_UP,
+    TerminalProgram,
+)
+
+WIDTHS = [40, 60, 80, 120, 200]
+Scene = tuple[PlayedRun, TerminalProgram]
+
+
+def played(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run an async test to its end."""
+
+    @wraps(test)
+    def run(*args: object, **kwargs: object) -> None:
+        asyncio.run(test(*args, **kwargs))  # type: ignore[arg-type]
+
+    return run
+
+
+@asynccontextmanager
+async def scene(
+    workspace: Path, columns: int = 80, rows: int = 24, **environment: str
+) -> AsyncIterator[Scene]:
+    """A run with an open session, and the screen drawing it."""
+    async with played_run(workspace) as run:
+        start = command("ui.app", run.place.directory, os.getpid())
+        with TerminalProgram(start, columns, rows, environment) as terminal:
+            await terminal.shows("ready")
+            yield run, terminal
+
+
+def say(text: str, turn: int = 1) -> MessageDelta:
+    return MessageDelta(turn=turn, kind="text", text=text)
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@played
+async def test_a_turn_is_drawn_as_it_happens_without_a_key(tmp_path: Path, columns: int) -> None:
+    async with scene(tmp_path, columns) as (run, terminal):
+        run.store.tell(PlanChanged(plan=PLAN))
+        await terminal.shows("1/4")
+        run.parent.tell(TurnStarted(turn=1, prompt="What is risky?"), activity("read_file", "a.py"))
+        await terminal.shows("› What is risky?", "SUBAGENT 7f3a  read_file  a.py", "working")
+        assert "SUBAGENT" in terminal.screen.display[1]
+        assert {terminal.screen.buffer[1][at].bg for at in range(columns)} == {"a78bfa"}
+        run.parent.tell(say("Hello "))
+        await terminal.shows("Hello")
+        run.parent.tell(say("world"), usage(), finished(text="Hello world"))
+        await terminal.shows("Hello world", "ready", "10%")
+
+
+@played
+async def test_what_is_typed_is_sent_and_the_tty_is_as_before(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        terminal.type(f"first{CTRL_J}second{ALT_ENTER}third{ENTER}")
+        assert await run.parent.hears(StartTurn) == [StartTurn(prompt="first\nsecond\nthird")]
+        terminal.type(f"/quit{ENTER}")
+        assert await terminal.ends() == 0
+        assert terminal.modes == terminal.modes_before
+        assert run.supervisor.heard == []
+
+
+@played
+async def test_a_screen_of_a_supervised_run_ends_the_run_when_it_is_left(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.supervisor.tell(ProcessStarted(actor="ui", pid=terminal.process.pid))
+        run.supervisor.tell(NoticeRaised(level="info", message="seen"))
+        await terminal.shows("seen")
+        terminal.type(CTRL_C)
+        await terminal.shows("again to leave")
+        terminal.type(CTRL_C)
+        assert await run.supervisor.hears(Stop) == [Stop(reason="quit")]
+        assert await terminal.ends() == 0
+
+
+@played
+async def test_a_paste_is_kept_whole_between_what_is_typed(tmp_path: Path) -> None:
+    lines = "\n".join(f"line {number}: [/x] \\d+ 漢字" for number in range(50))
+    async with scene(tmp_path) as (run, terminal):
+        terminal.type("Explain:")
+        terminal.paste(f"\n{lines}\n")
+        terminal.type(f"please{ENTER}")
+        assert await run.parent.hears(StartTurn) == [StartTurn(prompt=f"Explain:\n{lines}\nplease")]
+
+
+@played
+async def test_cancel_stops_the_turn_once_and_keeps_queue_and_draft(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"))
+        await terminal.shows("working")
+        terminal.type(f"the next one{ENTER}half a dra")
+        await terminal.shows("queued  the next one", "half a dra")
+        terminal.type(ESC)
+        await terminal.shows("stopping")
+        assert await run.parent.hears(CancelTurn) == [CancelTurn()]
+        run.parent.tell(finished(status="cancelled"))
+        assert await run.parent.hears(StartTurn) == [StartTurn(prompt="the next one")]
+        await terminal.shows("Cancelled.", "half a dra")
+        assert "queued" not in terminal.text
+
+
+@played
+async def test_ctrl_c_is_a_key_and_no_signal(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"))
+        await terminal.shows("working")
+        terminal.type(CTRL_C)
+        await run.parent.hears(CancelTurn)
+        await terminal.shows("stopping")
+
+
+@played
+async def test_a_message_refused_by_a_busy_parent_is_sent_again(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.answers[StartTurn] = Refused(code="turn_running", message="a turn is running")
+        terminal.type(f"hello{ENTER}")
+        await run.parent.hears(StartTurn)
+        await terminal.shows("queued  hello")
+        del run.parent.answers[StartTurn]
+        await run.parent.hears(StartTurn, 2)
+        run.parent.tell(TurnStarted(turn=1, prompt="hello"))
+        await terminal.becomes(lambda: "› hello" in terminal.text and "queued" not in terminal.text)
+
+
+@played
+async def test_an_approval_is_asked_and_answered_in_the_screen(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"), approval("make test"))
+        await terminal.shows("bash_exec asks", "make test", "1 Allow once", "1-9 answer")
+        terminal.type("4")
+        await terminal.shows("Deny, and say why:")
+        terminal.type(f"not now{ENTER}")
+        expected = SettleAsk(ask_id="ask-1", decision="deny", text="not now")
+        assert await run.parent.hears(SettleAsk) == [expected]
+        run.parent.tell(AskSettled(ask_id="ask-1", outcome="deny"))
+        await terminal.becomes(lambda: "asks" not in terminal.text)
+
+
+@played
+async def test_keys_typed_ahead_of_an_approval_do_not_answer_it(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"))
+        await terminal.shows("working")
+        run.parent.tell(approval())
+        terminal.type(f"1{ENTER}")
+        await terminal.shows("1 Allow once", "queued  1")
+        assert not [heard for heard in run.parent.heard if isinstance(heard, SettleAsk)]
+        await terminal.shows("1-9 answer")
+        terminal.type("2")
+        assert await run.parent.hears(SettleAsk) == [SettleAsk(ask_id="ask-1", decision="allow_session")]
+
+
+@played
+async def test_the_plan_is_shown_and_cleared_without_a_model(tmp_path: Path) -> None:
+    async with scene(tmp_path, columns=60) as (run, terminal):
+        run.store.plan = PLAN
+        run.store.tell(PlanChanged(plan=PLAN))
+        terminal.type(f"/plan{ENTER}")
+        await terminal.shows(
+            "Survey the workspace", "evidence list_files: 212 files", "next wait for the subagent"
+        )
+        await run.store.hears(GetPlan)
+        terminal.type(ESC)
+        await terminal.becomes(lambda: "evidence" not in terminal.text)
+        terminal.type(F2)
+        await terminal.shows("evidence")
+        terminal.type(f"{F2}/plan clear{ENTER}")
+        await run.store.hears(ClearPlan)
+        await terminal.shows("The plan is empty.")
+        await terminal.becomes(lambda: "1/4" not in terminal.text)
+        assert run.parent.heard == []
+
+
+@played
+async def test_a_restarted_parent_is_drawn_anew_from_its_snapshot(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"), say("before"))
+        await terminal.shows("before")
+        terminal.type("a draft")
+        await run.stop(run.parent)
+        run.supervisor.tell(ProcessExited(actor="parent", pid=1, status=-9, restarting=True))
+        await terminal.shows("restarting")
+        run.parent = PlayedParent(run.place)
+        await run.start(run.parent)
+        run.supervisor.tell(ProcessStarted(actor="parent", pid=2))
+        run.parent.tell(session(), TurnStarted(turn=1, prompt="x"), say("after"), finished(text="after"))
+        await terminal.shows("after", "ready", "a draft")
+        assert "before" not in terminal.text
+
+
+@played
+async def test_a_parent_that_is_gone_without_a_word_is_noticed(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        await run.stop(run.parent)
+        await terminal.shows("agent cannot be reached")
+
+
+@played
+async def test_a_second_screen_shows_the_same(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.store.tell(PlanChanged(plan=PLAN))
+        run.parent.tell(
+            TurnStarted(turn=1, prompt="x"), say("one\n\ntwo"), activity("done", active=False), usage()
+        )
+        run.parent.tell(finished(text="one\n\ntwo"))
+        await terminal.shows("two", "ready", "10%", "1/4")
+        with TerminalProgram(command("ui.app", run.place.directory, os.getpid())) as other:
+            await other.shows("two", "ready", "10%", "1/4")
+            assert other.text == terminal.text
+
+
+@played
+async def test_resizing_in_mid_stream_breaks_nothing(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"), activity("reading"))
+        for number, size in enumerate([(20, 5), (5, 2), (1, 1), (2, 1), (200, 50), (40, 10), (80, 24)] * 3):
+            run.parent.tell(say(f"piece {number} 漢字\n"))
+            terminal.resize(*size)
+        run.parent.tell(say("the end"))
+        await terminal.shows("the end", "piece 20 漢字", "SUBAGENT")
+
+
+@played
+async def test_wide_characters_in_a_tiny_window_do_not_spin(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (_, terminal):
+        terminal.type("漢字を書く")
+        for columns in (7, 4, 2, 1):
+            terminal.resize(columns, 24)
+            terminal.type("漢")
+        terminal.resize(80, 24)
+        await terminal.shows("漢字を書く漢漢漢漢")
+
+
+@played
+async def test_nothing_hostile_reaches_the_terminal(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        sendable = (text for text in HOSTILE_TEXTS if text.encode("utf-8", "ignore").decode() == text)
+        for number, text in enumerate(sendable):
+            run.parent.tell(session(workspace=text, model=text), TurnStarted(turn=number, prompt=text))
+            run.parent.tell(*(say(piece, number) for piece in text))
+            run.parent.tell(activity(text, text), approval(text, tool=text), finished(number, text="x"))
+        run.parent.tell(NoticeRaised(level="info", message="all told"))
+        await terminal.shows("all told")
+        written = terminal.written.decode("utf-8")
+        for character in "\x07\x08\x0b\x0c\x0e\x9b\u202e\u2066\u200b\ufeff\u2028\U000e0041\u200d":
+            assert character not in written, ascii(character)
+        for sequence in ("\x1b[2J", "\x1b]", "\x1bP", "\x1b[31m"):
+            assert sequence not in written, ascii(sequence)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@played
+async def test_a_signal_ends_the_screen_and_gives_the_tty_back(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    async with scene(tmp_path) as (_, terminal):
+        terminal.process.send_signal(number)
+        assert await terminal.ends() == 0
+        assert terminal.modes == terminal.modes_before
+        assert b"\x1b[?1049l" in terminal.written
+        assert b"\x1b[?2004l" in terminal.written
+
+
+@played
+async def test_ctrl_z_gives_the_tty_back_and_fg_draws_again(tmp_path: Path) -> None:
+    async with played_run(tmp_path) as run:
+        screen = command("ui.app", run.place.directory, os.getpid())
+        with TerminalProgram(command("tests.fakes.job_control", *screen)) as terminal:
+            await terminal.shows("ready")
+            terminal.type(CTRL_Z)
+            await terminal.shows("stopped, tty as before")
+            terminal.screen.reset()
+            run.parent.tell(TurnStarted(turn=1, prompt="meanwhile"))
+            terminal.resize(100, 30)
+            terminal.type("fg\n")
+            await terminal.shows("› meanwhile", "working", "F1 help")
+            terminal.type(f"/quit{ENTER}")
+            await terminal.shows("ended, tty as before")
+
+
+@played
+async def test_a_broken_screen_ends_loudly_with_the_tty_as_before(tmp_path: Path) -> None:
+    async with played_run(tmp_path) as run:
+        planted = (
+            "import sys; sys.path.insert(0, sys.argv.pop(1))\n"
+            "from ui import app, state\n"
+            "def broken(*_): raise RuntimeError('planted')\n"
+            "app.rebuild = broken\n"
+            "sys.exit(app.main(sys.argv[1:]))"
+        )
+        start = [*command("ui.app")[:3], planted, command("ui.app")[4], str(run.place.directory), "1"]
+        with TerminalProgram(start) as terminal:
+            assert await terminal.ends() == 70
+            assert terminal.modes == terminal.modes_before
+
+
+@played
+async def test_a_run_that_is_not_there_is_said_in_a_line(tmp_path: Path) -> None:
+    with TerminalProgram(command("ui.app", tmp_path / "nothing", 1)) as terminal:
+        assert await terminal.ends() == 1
+        assert "holds no run" in terminal.text.replace("\n", "")
+        assert "Traceback" not in terminal.text
+
+
+@played
+async def test_an_idle_screen_costs_nothing(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (_, terminal):
+        terminal.type("x")
+        await terminal.shows("› x")
+        await _watch(terminal, 1.0)
+        process = psutil.Process(terminal.process.pid)
+        before, written = process.cpu_times(), len(terminal.written)
+        await _watch(terminal, 2.0)
+        after = process.cpu_times()
+        assert (after.user + after.system) - (before.user + before.system) <= 0.06
+        assert len(terminal.written) == written
+
+
+async def _watch(terminal: TerminalProgram, seconds: float) -> None:
+    """Look at the terminal for a while."""
+    with pytest.raises(AssertionError):
+        await terminal.becomes(lambda: False, deadline_s=seconds)
+
+
+@pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])
+@played
+async def test_a_terminal_without_utf8_gets_ascii(tmp_path: Path, locale: str) -> None:
+    async with scene(tmp_path, LC_ALL=locale) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="größer"), say("→ 漢字 ✓"), activity("reading"))
+        await terminal.shows("> gr??er", "> ???? +", "SUBAGENT")
+        assert terminal.written.isascii()
+
+
+@played
+async def test_no_color_is_honoured(tmp_path: Path) -> None:
+    async with scene(tmp_path, NO_COLOR="1") as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"), activity("reading"))
+        await terminal.shows("SUBAGENT")
+        colours = {(cell.fg, cell.bg) for row in terminal.screen.buffer.values() for cell in row.values()}
+        assert colours == {("default", "default")}
+        assert terminal.screen.buffer[1][3].reverse
+
+
+@played
+async def test_a_queued_message_is_taken_back_with_a_key(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"))
+        await terminal.shows("working")
+        terminal.type(f"oops{ENTER}")
+        await terminal.shows("queued  oops")
+        terminal.type(ALT_UP)
+        await terminal.becomes(lambda: "queued" not in terminal.text and "› oops" in terminal.text)
+
+
+@played
+async def test_scrolled_back_the_view_stays_while_the_answer_streams(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"), say("\n".join(f"line {at}" for at in range(100))))
+        await terminal.shows("line 99")
+        terminal.type(PAGE_UP)
+        await terminal.becomes(lambda: "line 99" not in terminal.text)
+        seen = terminal.line_with("line")
+        run.parent.tell(say("\nline 100"), NoticeRaised(level="info", message="x"), usage())
+        await terminal.shows("10%")
+        assert terminal.line_with("line") == seen
