@@ -35,7 +35,6 @@ MAX_PROBLEMS: Final = 40
 """Problems told in one refusal; a runaway call must not fill the conversation."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
-_LINE_END: Final = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _SHOWN: Final = 60
 
 Items = Sequence[PlanItem]
@@ -66,7 +65,7 @@ def normalize(items: Iterable[PlanItem]) -> tuple[PlanItem, ...]:
 
 def one_line(text: str) -> str:
     """Trim a text and join its lines by single spaces."""
-    return _LINE_END.sub(" ", text.strip())
+    return " ".join(filter(None, map(str.strip, text.splitlines())))
 
 
 def check(reason: str, items: Items, previous: Items) -> tuple[PlanProblem, ...]:

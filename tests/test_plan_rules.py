@@ -47,7 +47,12 @@ def test_a_line_never_holds_a_line_end(text: str) -> None:
     line = one_line(text)
     assert line == line.strip()
     assert len(line.splitlines()) <= 1
+    assert one_line(line) == line
     assert re.sub(r"\s", "", line) == re.sub(r"\s", "", text)
+
+
+def test_a_long_run_of_blanks_costs_linear_time() -> None:
+    assert len(one_line("a" + " " * 1_000_000 + "b")) == 1_000_002
 
 
 # --- what is legal -----------------------------------------------------------------------------------------
