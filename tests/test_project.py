@@ -114,8 +114,9 @@ def leaves_the_encoding_to_the_locale(call: ast.Call) -> bool:
     """Whether a call reads or writes text in whatever encoding the machine has."""
     function = call.func
     named = {word.arg: ast.unparse(word.value) for word in call.keywords}
-    mode = next((a.value for a in call.args if isinstance(a, ast.Constant)), named.get("mode", "r"))
-    if "encoding" in named or (isinstance(mode, str) and "b" in mode):
+    constants = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+    mode = next(iter(constants), named.get("mode", "r"))
+    if "encoding" in named or "utf-8" in constants or (isinstance(mode, str) and "b" in mode):
         return False
     if isinstance(function, ast.Name):
         return function.id == "open"
