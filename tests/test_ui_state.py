@@ -20,7 +20,7 @@ from ipc.messages import (
 from ipc.terminal_text import clean
 from tests.fakes.facts import FACTS, PLAN, activity, approval, finished, session, usage
 from ui.blocks import LINE_LIMIT, Block, NoteBlock, TextBlock, ToolBlock
-from ui.state import ViewState, apply, lose, rebuild
+from ui.state import ViewState, apply, rebuild
 
 
 def told(*facts: AnyFact, now: float = 1.0) -> ViewState:
@@ -154,8 +154,7 @@ def test_a_lost_parent_is_known_until_it_is_back() -> None:
     assert state.parent_lost is not None
     apply(state, ProcessStarted(actor="parent", pid=2), 2.0)
     assert state.parent_lost is None
-    lose(state, "parent")
-    assert state.cut_off
+    state.cut_off = True
     rebuild(state, "parent", (session(),))
     assert not state.cut_off
 

@@ -5,32 +5,31 @@ process with the terminal restored; nothing is caught to go on with a frozen scr
 """
 
 import asyncio
-import contextlib
 import logging
 import os
 import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, assert_never
 
 import urwid
 
-from ipc.errors import IpcError, PeerGone, PlaceError
-from ipc.messages import AnyReply, ClearPlan, GetPlan, PlanChanged, PlanStored, ProcessStarted, Refused, Stop
+from ipc import kernel
+from ipc.errors import PlaceError
 from ui import theme
-from ui.blocks import steady
-from ui.desk import Desk, Message, Order, Send
+from ui.desk import Desk, Order
+from ui.errands import Errands
 from ui.keyboard import Keyboard
 from ui.screen import Screen
-from ui.state import ViewState, apply, lose, rebuild
+from ui.state import ViewState, apply, rebuild
 from ui.terminal import Terminal, suspend_group
 from ui.view import View
 from ui.widgets.row import Size
 
 if TYPE_CHECKING:
-    from ui.wires import News, Wires
+    from ui.wires import News
 
 log = logging.getLogger(__name__)
 
@@ -38,10 +37,6 @@ FRAME_S: Final = 1 / 30
 """Shortest time between two frames that no key asked for."""
 PHASE_S: Final = 0.5
 """Time between two frames while only the clock moves."""
-ASK_DEADLINE_S: Final = 5.0
-LEAVE_DEADLINE_S: Final = 1.0
-RETRY_S: Final = 0.3
-"""Wait before a message is sent again that the parent was too busy to take."""
 CRASHED: Final = 70
 
 
@@ -52,9 +47,8 @@ class App:
         self._run_directory = run_directory
         self._loop = loop
         unicode = theme.speaks_unicode(os.environ)
-        urwid.set_encoding(
-            "utf-8"
-        )  # The layout's; what an ASCII terminal gets is decided where it is written.
+        # The layout's encoding; what an ASCII terminal gets is decided where it is written.
+        urwid.set_encoding("utf-8")
         glyphs = theme.UNICODE if unicode else theme.ASCII
         home = os.environ.get("HOME", "")
         self._view = View(ViewState(), Desk(), glyphs, time.monotonic, home)
@@ -67,9 +61,8 @@ class App:
             handle_mouse=False,
             event_loop=urwid.AsyncioEventLoop(loop=loop),
         )
-        self._wires: Wires | None = None
+        self._errands = Errands(self._view, loop, self._screen.composer.give_back, self._draw_soon)
         self._news: deque[News] = deque()
-        self._tasks: set[asyncio.Task[None]] = set()
         self._next_frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
 
@@ -83,8 +76,8 @@ class App:
         except urwid.InputClosedError:
             log.info("the terminal was closed")
         finally:
-            if self._wires is not None:
-                self._wires.close()
+            if self._errands.wires is not None:
+                self._errands.wires.close()
 
     def _first_frame(self) -> None:
         self._main.draw_screen()
@@ -93,7 +86,7 @@ class App:
     def _connect(self) -> None:
         from ui.wires import Wires
 
-        self._wires = Wires(self._run_directory, self._hear)
+        self._errands.wires = Wires(self._run_directory, self._hear)
 
     # --- what the others tell
 
@@ -113,7 +106,8 @@ class App:
                     for fact in facts:
                         apply(state, fact, now)
                 case "lost":
-                    lose(state, source)
+                    if source == "parent":
+                        self._errands.probe()
                 case _:
                     assert_never(kind)
         self._carry_out(self._view.desk.advance(self._view.state))
@@ -165,66 +159,12 @@ class App:
                 case "redraw":
                     self._main.screen.clear()
                 case "leave":
-                    self._start(self._leave())
+                    self._errands.leave(self._exit)
                 case _:
-                    self._start(self._send(order))
-
-    async def _send(self, order: Send) -> None:
-        to_store = isinstance(order, GetPlan | ClearPlan)
-        try:
-            if self._wires is None:
-                raise PeerGone("nothing is connected yet")
-            reply = await self._wires.ask("plan_store" if to_store else "parent", order, ASK_DEADLINE_S)
-        except IpcError as error:
-            whom = "plan store" if to_store else "agent"
-            self._failed(order, "no_answer", f"The {whom} did not answer: {error}.", "Try again.")
-        else:
-            self._settled(order, reply)
-        self._draw_soon()
-
-    def _settled(self, order: Send, reply: AnyReply) -> None:
-        match reply:
-            case Refused(code=code, message=message, next_step=next_step):
-                self._failed(order, code, steady(message), steady(next_step))
-            case PlanStored(plan=plan):
-                apply(self._view.state, PlanChanged(plan=plan), None)
-                if isinstance(order, ClearPlan):
-                    self._view.desk.message = Message("info", "The plan is empty.")
-            case _:
-                pass
-
-    def _failed(self, order: Send, code: str, message: str, next_step: str) -> None:
-        desk = self._view.desk
-        if text := desk.failed(order, code, message, next_step):
-            self._screen.composer.give_back(text)
-        if desk.held:
-            self._loop.call_later(RETRY_S, self._retry)
-
-    def _retry(self) -> None:
-        self._view.desk.held = False
-        self._draw_soon()
-
-    async def _leave(self) -> None:
-        """End the run when it is ours; a screen that was attached to a run leaves it alone."""
-        news = self._view.state.processes.get("ui")
-        ours = isinstance(news, ProcessStarted) and news.pid == os.getpid()
-        if ours and self._wires is not None:
-            with contextlib.suppress(IpcError):
-                await self._wires.ask("supervisor", Stop(reason="quit"), LEAVE_DEADLINE_S)
-        self._exit()
-
-    def _start(self, work: Coroutine[None, None, None]) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._done)
-
-    def _done(self, task: asyncio.Task[None]) -> None:
-        """Raise what a task raised: in a callback it reaches the loop's handler, which ends the screen."""
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.result()
+                    self._errands.send(order)
 
     def _exit(self) -> None:
+        # Raised in a task, urwid would never see it.
         self._loop.call_soon(_leave_loop)
 
 
@@ -234,7 +174,8 @@ def _leave_loop() -> None:
 
 def main(argv: list[str]) -> int:
     """Run the screen; return the exit status: 0 when it was left, 70 when it broke."""
-    run_directory, _ppid = argv
+    run_directory, parent = argv
+    kernel.die_with_parent(int(parent), signal.SIGTERM)
     with asyncio.Runner() as runner:
         try:
             App(run_directory, runner.get_loop()).run()

@@ -81,7 +81,7 @@ class ViewState:
     processes: dict[ActorName, ProcessStarted | ProcessExited] = field(default_factory=dict)
     """The last news of each process."""
     cut_off: bool = False
-    """Whether the connection to the parent has broken and nothing was heard since."""
+    """Whether the parent does not answer."""
 
     @property
     def ask(self) -> AskRaised | None:
@@ -93,11 +93,6 @@ class ViewState:
         """The end of the parent, while it has no successor."""
         news = self.processes.get("parent")
         return news if isinstance(news, ProcessExited) else None
-
-
-def lose(state: ViewState, source: Source) -> None:
-    """Note that the connection to `source` has broken."""
-    state.cut_off = state.cut_off or source == "parent"
 
 
 def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...]) -> None:

@@ -304,7 +304,7 @@ async def test_a_signal_ends_the_screen_and_gives_the_tty_back(
 @played
 async def test_ctrl_z_gives_the_tty_back_and_fg_draws_again(tmp_path: Path) -> None:
     async with played_run(tmp_path) as run:
-        screen = command("ui.app", run.place.directory, os.getpid())
+        screen = command("ui.app", run.place.directory, 0)
         with TerminalProgram(command("tests.fakes.job_control", *screen)) as terminal:
             await terminal.shows("ready")
             terminal.type(CTRL_Z)
@@ -314,6 +314,7 @@ async def test_ctrl_z_gives_the_tty_back_and_fg_draws_again(tmp_path: Path) -> N
             terminal.resize(100, 30)
             terminal.type("fg\n")
             await terminal.shows("› meanwhile", "working", "F1 help")
+            assert "reached" not in terminal.text
             terminal.type(f"/quit{ENTER}")
             await terminal.shows("ended, tty as before")
 
@@ -328,7 +329,7 @@ async def test_a_broken_screen_ends_loudly_with_the_tty_as_before(tmp_path: Path
             "app.rebuild = broken\n"
             "sys.exit(app.main(sys.argv[1:]))"
         )
-        start = [*command("ui.app")[:3], planted, command("ui.app")[4], str(run.place.directory), "1"]
+        start = [*command("ui.app")[:3], planted, command("ui.app")[4], str(run.place.directory), "0"]
         with TerminalProgram(start) as terminal:
             assert await terminal.ends() == 70
             assert terminal.modes == terminal.modes_before
@@ -336,7 +337,7 @@ async def test_a_broken_screen_ends_loudly_with_the_tty_as_before(tmp_path: Path
 
 @played
 async def test_a_run_that_is_not_there_is_said_in_a_line(tmp_path: Path) -> None:
-    with TerminalProgram(command("ui.app", tmp_path / "nothing", 1)) as terminal:
+    with TerminalProgram(command("ui.app", tmp_path / "nothing", 0)) as terminal:
         assert await terminal.ends() == 1
         assert "holds no run" in terminal.text.replace("\n", "")
         assert "Traceback" not in terminal.text

@@ -4,6 +4,7 @@ from typing import Final
 
 from ipc.messages import ToolStatus
 from ui import figures
+from ui.state import Activity
 from ui.theme import Role
 from ui.view import View
 from ui.widgets.row import Content
@@ -28,10 +29,15 @@ def activity_bar(view: View, columns: int) -> Content:
     if activity is None:
         return [], []
     fact, glyphs = activity.fact, view.glyphs
-    elapsed_s = fact.elapsed_ms / 1_000
-    if fact.active and activity.seen_at is not None:
-        elapsed_s += view.clock() - activity.seen_at
     sign = glyphs.agent[view.phase] if fact.active else glyphs.tool[_ENDS.get(fact.phase, "error")]
     name = fact.agent_id.removeprefix("subagent-")
     phase = fact.phase if not fact.detail else f"{fact.phase}  {fact.detail}"
-    return [(None, f" {sign} SUBAGENT {name}  {phase}")], [(None, figures.clock(elapsed_s) + " ")]
+    return [(None, f" {sign} SUBAGENT {name}  {phase}")], [(None, f"{_elapsed(activity, view)} ")]
+
+
+def _elapsed(activity: Activity, view: View) -> str:
+    fact = activity.fact
+    if not fact.active:
+        return figures.duration(fact.elapsed_ms)
+    since = 0.0 if activity.seen_at is None else view.clock() - activity.seen_at
+    return figures.clock(fact.elapsed_ms / 1_000 + since)

@@ -1,0 +1,137 @@
+"""Orders of the person carried to the other processes, and what comes back of them."""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Final
+
+from ipc.errors import IpcError, PeerGone
+from ipc.messages import (
+    AnyReply,
+    ClearPlan,
+    GetPlan,
+    Ping,
+    PlanChanged,
+    PlanStored,
+    ProcessStarted,
+    Refused,
+    Stop,
+)
+from ui.blocks import steady
+from ui.desk import Message, Send
+from ui.state import apply
+from ui.view import View
+
+if TYPE_CHECKING:
+    from ui.wires import Wires
+
+DEADLINE_S: Final = 5.0
+SHORT_DEADLINE_S: Final = 1.0
+RETRY_S: Final = 0.3
+"""Wait before the parent is asked again that was too busy, or did not answer."""
+
+
+class Errands:
+    """Runs one task an order. What a task raises reaches the loop, which ends the screen."""
+
+    def __init__(
+        self,
+        view: View,
+        loop: asyncio.AbstractEventLoop,
+        give_back: Callable[[str], None],
+        draw: Callable[[], None],
+    ) -> None:
+        """`give_back` takes a text that was not sent, `draw` asks for a frame."""
+        self.wires: Wires | None = None
+        self._view = view
+        self._loop = loop
+        self._give_back = give_back
+        self._draw = draw
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._probing = False
+
+    def send(self, order: Send) -> None:
+        """Carry an order to its owner."""
+        self._start(self._send(order))
+
+    def probe(self) -> None:
+        """Find out whether the parent still answers; a connection also breaks when we were suspended."""
+        if not self._probing:
+            self._probing = True
+            self._start(self._probe())
+
+    def leave(self, leave: Callable[[], None]) -> None:
+        """End the run when it is ours, then call `leave`. A run that we were attached to goes on."""
+        self._start(self._leave(leave))
+
+    async def _send(self, order: Send) -> None:
+        to_store = isinstance(order, GetPlan | ClearPlan)
+        try:
+            if self.wires is None:
+                raise PeerGone("nothing is connected yet")
+            reply = await self.wires.ask("plan_store" if to_store else "parent", order, DEADLINE_S)
+        except IpcError as error:
+            whom = "plan store" if to_store else "agent"
+            self._failed(order, "no_answer", f"The {whom} did not answer: {error}.", "Try again.")
+        else:
+            self._answered(order, reply)
+        self._draw()
+
+    def _answered(self, order: Send, reply: AnyReply) -> None:
+        match reply:
+            case Refused(code=code, message=message, next_step=next_step):
+                self._failed(order, code, steady(message), steady(next_step))
+            case PlanStored(plan=plan):
+                apply(self._view.state, PlanChanged(plan=plan), None)
+                if isinstance(order, ClearPlan):
+                    self._view.desk.message = Message("info", "The plan is empty.")
+            case _:
+                pass
+
+    def _failed(self, order: Send, code: str, message: str, next_step: str) -> None:
+        desk = self._view.desk
+        if text := desk.failed(order, code, message, next_step):
+            self._give_back(text)
+        if desk.held:
+            self._loop.call_later(RETRY_S, self._retry)
+
+    def _retry(self) -> None:
+        self._view.desk.held = False
+        self._draw()
+
+    async def _probe(self) -> None:
+        while not await self._parent_answers():
+            self._view.state.cut_off = True
+            self._draw()
+            await asyncio.sleep(RETRY_S)
+        self._probing = False
+        self._view.state.cut_off = False
+        self._draw()
+
+    async def _parent_answers(self) -> bool:
+        assert self.wires is not None
+        try:
+            await self.wires.ask("parent", Ping(), SHORT_DEADLINE_S)
+        except IpcError:
+            return False
+        return True
+
+    async def _leave(self, leave: Callable[[], None]) -> None:
+        news = self._view.state.processes.get("ui")
+        ours = isinstance(news, ProcessStarted) and news.pid == os.getpid()
+        if ours and self.wires is not None:
+            with contextlib.suppress(IpcError):
+                await self.wires.ask("supervisor", Stop(reason="quit"), SHORT_DEADLINE_S)
+        leave()
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        """Raise what the task raised: from a callback it reaches the loop's handler."""
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.result()
