@@ -9,4 +9,8 @@ while [ -h "$self" ]; do
         *) self=${self%/*}/$link ;;
     esac
 done
-exec "${self%/*}/python" -I -m actors.guard "$@"
+for python in "${self%/*}/python" "${self%/*}/python3"; do
+    [ -x "$python" ] && exec "$python" -I -m actors.guard "$@"
+done
+echo "fido: there is no python beside $self. Install Fido into an environment of its own, as pipx does." >&2
+exit 127

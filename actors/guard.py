@@ -3,59 +3,108 @@
 It forks before it imports anything else, so it stays small and has nothing in it that could fail.
 """
 
+import contextlib
 import os
 import signal
 import sys
+from collections.abc import Callable, Set
+from typing import Final
 
 from actors.saved_terminal import SavedTerminal
 from ipc import kernel
 
+ENDS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+"""Signals that ask for the end; whoever sent one knows why it is over."""
+STOPS: Final = frozenset({signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
+"""Signals by which a terminal or its shell stops a job."""
+FAILED: Final = 1
+
 
 def main(argv: list[str]) -> int:
     """`python -I -m actors.guard ARGUMENT...`: carry out a `fido` command line."""
+
+    def carry_out() -> int:
+        from actors.cli import main as cli
+
+        return cli(argv)
+
+    return guard(carry_out)
+
+
+def guard(work: Callable[[], int]) -> int:
+    """Do the work in a child; return its exit status when all that it started has ended."""
     terminal = SavedTerminal()
-    guard = os.getpid()
     kernel.adopt_orphans()
+    kernel.hide_memory()  # the environment may hold a key
+    watched = {signal.SIGCHLD, signal.SIGTSTP} | {number for number in ENDS if not _is_ignored(number)}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
+    guarding = os.getpid()
     child = os.fork()
     if child == 0:
-        kernel.die_with_parent(guard, signal.SIGTERM)
-        from actors.cli import main as carry_out
-
-        return carry_out(argv)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: _pass_on(child, number))
-    return _give_back(_wait_for(child), terminal)
-
-
-def _pass_on(child: int, number: int) -> None:
-    try:
-        os.kill(child, number)
-    except ProcessLookupError:
-        return
+        kernel.die_with_parent(guarding, signal.SIGTERM)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return work()
+    status = _wait_for(child, watched)
+    _sweep()
+    terminal.restore()
+    return status if status >= 0 else _killed(-status)
 
 
-def _wait_for(child: int) -> int:
-    """The wait status of the child; adopted orphans are reaped on the way."""
+def _wait_for(child: int, watched: Set[signal.Signals]) -> int:
+    """Exit status of the child, or minus its signal; adopted orphans are reaped on the way."""
     while True:
-        pid, status = os.waitpid(-1, 0)
-        if pid == child:
-            return status
+        came = signal.sigwaitinfo(watched)
+        if came.si_signo == signal.SIGCHLD:
+            status = _look_at(child)
+            if status is not None:
+                return status
+        elif came.si_signo == signal.SIGTSTP:
+            continue  # for the group: a screen puts its terminal in order first, then stops, and we follow
+        elif came.si_signo != signal.SIGINT or came.si_code <= 0:  # Ctrl-C went to the whole group
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, came.si_signo)
 
 
-def _give_back(status: int, terminal: SavedTerminal) -> int:
+def _look_at(child: int) -> int | None:
+    """Reap; the child's status when it has ended. A child that was stopped is followed."""
+    while True:
+        pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+        if pid == 0:
+            return None
+        if pid != child:
+            continue
+        if not os.WIFSTOPPED(status):
+            return os.waitstatus_to_exitcode(status)
+        if os.WSTOPSIG(status) in STOPS:
+            _stop(os.WSTOPSIG(status))
+            os.kill(child, signal.SIGCONT)
+
+
+def _stop(number: int) -> None:
+    """Stop as the signal does by default; returns when the shell continues us."""
+    before = signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
+    os.kill(os.getpid(), number)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _sweep() -> None:
     from actors.process_tree import end_all
 
     end_all()
-    terminal.restore()
-    code = os.waitstatus_to_exitcode(status)
-    if code >= 0:
-        return code
-    name = signal.Signals(-code).name
-    sys.stderr.write(
-        f"fido: the supervisor was ended by {name}, so everything else was ended, too. "
-        "The plan and the session are on disk; `fido sessions` lists them.\n"
-    )
-    return 128 - code if code in (-signal.SIGINT, -signal.SIGTERM) else 1
+
+
+def _killed(number: int) -> int:
+    if number not in ENDS:
+        sys.stderr.write(
+            f"fido: killed by {signal.Signals(number).name}; everything it had started was ended, too. "
+            "The plan and the session are on disk: fido sessions lists them.\n"
+        )
+        return FAILED
+    return 128 + number
+
+
+def _is_ignored(number: signal.Signals) -> bool:
+    return signal.getsignal(number) == signal.SIG_IGN
 
 
 if __name__ == "__main__":

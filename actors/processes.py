@@ -7,15 +7,18 @@ import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 from actors.directories import state_directory
 from actors.environment import without_keys
 from actors.process_tree import end_all
 from actors.saved_terminal import SavedTerminal
 from ipc import kernel
+from ipc.errors import PlaceError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from ipc.endpoints import RunPlace
     from ipc.messages import ActorName
 
@@ -27,77 +30,131 @@ MODULES: Final = {
     "worker": "actors.worker",
 }
 SERVICES: Final[tuple["ActorName", ...]] = ("parent", "plan_store", "worker")
+FRONTS: Final = ("ui", "headless")
 KEPT_LOGS: Final = 20
+FAILED: Final = 1
+NOT_STARTED: Final = 127
 
 
 class Processes:
     """The actors' processes: how each is started, and which ones live."""
 
-    def __init__(self, place: "RunPlace", log: Path) -> None:
+    def __init__(self, place: "RunPlace", commands: "Mapping[str, Sequence[str]]", log: Path) -> None:
+        """`commands` starts each actor; the run's directory and our pid are added to it."""
         self.log = log
-        self._place = place
         self.alive: dict[int, ActorName] = {}
+        self._place = place
+        self._commands = commands
+        self._log_fd = os.open(log, os.O_WRONLY | os.O_APPEND)
+        self._nowhere = os.open(os.devnull, os.O_RDONLY)
 
     def start(self, actor: "ActorName") -> int:
-        """Start one actor; it is tied to this process and shares its fate."""
-        argv = [sys.executable, "-I", "-m", MODULES[actor], str(self._place.directory), str(os.getpid())]
-        environ = dict(os.environ) if actor == "parent" else without_keys(os.environ)
-        # A front belongs to the terminal's session; the others must not get the terminal's signals.
-        front = actor in ("ui", "headless")
-        pid = os.posix_spawn(
-            sys.executable,
-            argv,
-            environ,
-            file_actions=self._streams(actor),
-            setsid=not front,
-            setsigdef=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGTTOU],
-            setsigmask=[],
-        )
+        """Start one actor; it is tied to this process from its first moment. Raises `OSError`."""
+        supervisor = os.getpid()
+        line = [*self._commands[actor], str(self._place.directory), str(supervisor)]
+        environ = _environment(actor)
+        pid = os.fork()
+        if pid == 0:
+            self._become(actor, line, environ, supervisor)
         self.alive[pid] = actor
         return pid
 
     def pid_of(self, actor: "ActorName") -> int | None:
+        """The living process of an actor."""
         return next((pid for pid, name in self.alive.items() if name == actor), None)
 
-    def _streams(self, actor: "ActorName") -> list[tuple[int, ...]]:
-        null = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
-        log = str(self.log)
-        error = (os.POSIX_SPAWN_OPEN, 2, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        match actor:
-            case "ui":
-                return [error]  # type: ignore[list-item]
-            case "headless":
-                return [null]  # type: ignore[list-item]
-            case _:
-                return [null, error, (os.POSIX_SPAWN_DUP2, 2, 1)]  # type: ignore[list-item]
+    def _become(
+        self, actor: "ActorName", line: list[str], environ: dict[str, str], supervisor: int
+    ) -> NoReturn:
+        try:
+            # A screen has to put the terminal in order; nothing may keep the others.
+            kernel.die_with_parent(supervisor, signal.SIGTERM if actor == "ui" else signal.SIGKILL)
+            self._redirect(actor)
+            if actor not in FRONTS:
+                os.setsid()  # the terminal's signals are for the front
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+            os.execve(line[0], line, environ)
+        except OSError as error:
+            os.write(self._log_fd, f"{actor} was not started: {error}\n".encode())
+        finally:
+            os._exit(NOT_STARTED)
+
+    def _redirect(self, actor: "ActorName") -> None:
+        if actor != "ui":
+            os.dup2(self._nowhere, 0)
+        if actor not in FRONTS:
+            os.dup2(self._log_fd, 1)
+        if actor != "headless":
+            os.dup2(self._log_fd, 2)
 
 
-def supervise(place: "RunPlace", front: "ActorName") -> int:
+def supervise(
+    place: "RunPlace", front: "ActorName", commands: "Mapping[str, Sequence[str]] | None" = None
+) -> int:
     """Run a front and the services until the front is done; return the exit status of `fido`."""
     terminal = SavedTerminal()
     kernel.adopt_orphans()
-    processes = Processes(place, _log_file(place))
-    for actor in (front, *SERVICES):
-        processes.start(actor)
-    from actors.supervisor import Supervisor, run
-
+    signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # we stop when the front has stopped
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _leave)
+    last_words = ""
     try:
-        supervisor = Supervisor(place, front, processes)
+        processes = Processes(place, commands or _commands(), _log_file(place))
+        for actor in (front, *SERVICES):
+            processes.start(actor)
+        from actors.supervisor import Supervisor, run
+
+        supervisor = Supervisor(place, front, processes, terminal)
         status = run(supervisor)
+        last_words = supervisor.last_words
+    except OSError as error:
+        status, last_words = FAILED, f"could not start: {error.strerror}: {error.filename or 'a process'}"
     finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         end_all()
         terminal.restore()
         place.remove()
-    if supervisor.last_words:
-        sys.stderr.write(f"fido: {supervisor.last_words}\n")
+    if last_words:
+        sys.stderr.write(f"fido: {last_words}\n")
     return status
 
 
+def _leave(number: int, _: object) -> NoReturn:
+    """Take a signal that comes before the supervisor listens."""
+    raise SystemExit(128 + number)
+
+
+def _commands() -> dict[str, list[str]]:
+    return {actor: [sys.executable, "-I", "-m", module] for actor, module in MODULES.items()}
+
+
+def _environment(actor: "ActorName") -> dict[str, str]:
+    """The key is for the parent alone, and a worker gets less still."""
+    match actor:
+        case "parent":
+            return dict(os.environ)
+        case "worker":
+            from actors.sandbox import public_environment
+
+            return public_environment(os.environ)
+        case _:
+            return without_keys(os.environ)
+
+
 def _log_file(place: "RunPlace") -> Path:
-    """A private log for this run; the oldest ones are removed."""
+    """A private log for this run; the oldest ones are removed. Raises `PlaceError`."""
     folder = state_directory(os.environ) / "logs"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime)
-    for path in logs[:-KEPT_LOGS]:
-        path.unlink(missing_ok=True)
-    return folder / f"{place.run.session_id}.log"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime)
+        for path in logs[:-KEPT_LOGS]:
+            path.unlink(missing_ok=True)
+        log = folder / f"{place.run.session_id}.log"
+        log.touch(mode=0o600)
+    except OSError as error:
+        raise PlaceError(
+            f"no log can be written in {folder}: {error.strerror}. Set XDG_STATE_HOME to a folder of yours."
+        ) from error
+    return log

@@ -7,33 +7,44 @@ import termios
 from typing import Any, Final
 
 RESET: Final = (
-    b"\x1b[?1049l"  # leave the alternate screen
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"  # mouse
     b"\x1b[?1004l\x1b[?2004l"  # focus reports, bracketed paste
-    b"\x1b[0m\x1b[?25h\r\n"  # attributes, cursor
+    b"\x1b[?1049l"  # leave the alternate screen
+    b"\x1b(B\x1b[0m\x1b[?7h\x1b[?25h\r"  # letters, attributes, wrapping, cursor
 )
 """Written only when a screen was left behind; one that closed itself has done all this."""
 
 
 class SavedTerminal:
-    """Terminal settings of standard input, if it is a terminal."""
+    """Settings of the controlling terminal, if there is one."""
 
     def __init__(self) -> None:
-        self._settings: list[Any] | None = None
-        with contextlib.suppress(termios.error, OSError):
-            self._settings = termios.tcgetattr(0)
+        self._settings: list[Any] = []
+        self._fd = -1
+        with contextlib.suppress(OSError, termios.error):
+            # Opened anew, so that writing to a terminal that takes nothing does not wait.
+            self._fd = os.open("/dev/tty", os.O_RDWR | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+            self._settings = termios.tcgetattr(self._fd)
 
     def restore(self) -> bool:
-        """Give the terminal back as it was; True when somebody had left it otherwise."""
-        if self._settings is None:
+        """Give the terminal back as it was; True when somebody had left it otherwise.
+
+        A screen sets the modes first and gives them back last: as long as they are the saved ones, there
+        is nothing to undo.
+        """
+        if not self._settings:
             return False
-        # A process in the background would be stopped for touching the terminal.
-        signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        # The terminal may have gone to another group by now; who touches it from the background is stopped.
+        before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         try:
-            if termios.tcgetattr(0) == self._settings:
+            if termios.tcgetattr(self._fd) == self._settings:
                 return False
-            termios.tcsetattr(0, termios.TCSANOW, self._settings)
-            os.write(1, RESET)
-        except (termios.error, OSError):
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._fd, RESET)
+            termios.tcflush(self._fd, termios.TCIFLUSH)
+            termios.tcsetattr(self._fd, termios.TCSANOW, self._settings)
+        except (termios.error, OSError):  # the terminal is gone
             return False
+        finally:
+            signal.signal(signal.SIGTTOU, before)
         return True

@@ -1,29 +1,36 @@
 """The supervisor: watches the actors, restarts what dies, ends everything in good order."""
 
 import asyncio
+import contextlib
+import logging
 import os
 import signal
-import time
+from collections.abc import Collection
 from typing import Final
 
-from actors.process_tree import children, kill, reap, send
-from actors.processes import Processes
+from actors.process_tree import children, descendants, kill, reap, send
+from actors.processes import FAILED, FRONTS, Processes
 from actors.restarts import RestartBudget, Verdict
+from actors.saved_terminal import SavedTerminal
 from ipc.endpoints import RunPlace
 from ipc.mailbox import Actor, run
 from ipc.messages import ActorName, NoticeRaised, ProcessExited, ProcessStarted
 
 __all__ = ["Supervisor", "run"]
 
-GRACE_S: Final = 1.2
-"""How long the actors may take to end in good order; the rest of two seconds is for killing."""
-PASSED_ON_S: Final = 3.5
-"""How long a headless front may take to end by itself after a signal."""
-_POLL_S: Final = 0.01
-_SWEEPS_S: Final = (0.0, 0.02, 0.1, 0.5)
-"""When strays are looked for after an actor's death: their own parents take a moment to follow it."""
-FAILED: Final = 1
+PASSED_ON_S: Final = 0.8
+"""How long a headless front may take to report its end after a signal."""
+FRONT_S: Final = 0.4
+"""How long the front may take to end after SIGTERM; it is asked first, so that it goes in good order."""
+OTHERS_S: Final = 0.7
+"""How long the others may take then. Together with `PASSED_ON_S` and the killing this is two seconds."""
+SWEEP_S: Final = 1.0
+"""Between two looks for strays that came without an actor's death."""
+STOPS: Final = frozenset({signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
 USAGE: Final = 2
+CRASHED: Final = 70
+
+log = logging.getLogger(__name__)
 
 
 class Supervisor(Actor):
@@ -32,63 +39,98 @@ class Supervisor(Actor):
     name = "supervisor"
     publishes = True
 
-    def __init__(self, place: RunPlace, front: ActorName, processes: Processes) -> None:
+    def __init__(
+        self, place: RunPlace, front: ActorName, processes: Processes, terminal: SavedTerminal
+    ) -> None:
         super().__init__(place)
-        self.last_words = ""
-        """What the person reads when everything has ended."""
         self._front = front
         self._processes = processes
+        self._terminal = terminal
+        self._guard = os.getppid()
         self._budget = RestartBudget()
-        self._stopping_now = False
+        self._changed = asyncio.Event()
+        self._ending = False
+        self._signal = 0
+        self._words = ""
+
+    @property
+    def last_words(self) -> str:
+        """What the person reads when everything has ended; mostly nothing."""
+        if self.exit_status == CRASHED and not self._words:
+            return f"the supervisor failed, so Fido stopped. The log: {self._processes.log}"
+        return self._words
+
+    async def on_start(self) -> None:
+        logging.basicConfig(filename=self._processes.log, level=self._log_level())
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGCHLD, self._look)
 
     async def on_bound(self) -> None:
         for pid, actor in self._processes.alive.items():
             self.publish(ProcessStarted(actor=actor, pid=pid))
-        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._reap)
-        self._reap()
+        self._tick()
 
     def on_signal(self, number: signal.Signals) -> None:
         """A headless front takes a signal itself and ends the run; a screen is closed."""
+        self._signal = self._signal or number
         front = self._processes.pid_of("headless")
-        if front is None or number == signal.SIGHUP:
-            self.exit_status = 128 + number
+        if front is None or number == signal.SIGHUP or self._guard_is_lost():
             self.stop(number.name)
             return
-        os.kill(front, number)
+        send([front], number)
         asyncio.get_running_loop().call_later(PASSED_ON_S, self.stop, number.name)
 
     async def on_stop(self, reason: str) -> None:
-        """SIGTERM asks each actor to end in good order; what is left afterwards is killed by the caller."""
-        self._stopping_now = True
-        for number in (signal.SIGTERM, signal.SIGCONT):
-            send(self._processes.alive, number)
-        deadline = time.monotonic() + GRACE_S
-        while self._processes.alive and time.monotonic() < deadline:
-            await asyncio.sleep(_POLL_S)
-            self._reap()
+        """End the front, then the others: ask, and after a while kill."""
+        self._ending = True
+        if self._signal:
+            self.exit_status = 128 + self._signal
+        fronts = [pid for pid, actor in self._processes.alive.items() if actor in FRONTS]
+        lost = self._guard_is_lost()  # the shell has the terminal back already
+        await self._end(fronts, 0.0 if lost else FRONT_S)
+        self._terminal.restore()
+        await self._end(list(self._processes.alive), 0.1 if lost else OTHERS_S)
 
-    def _reap(self) -> None:
+    async def _end(self, pids: Collection[int], patience_s: float) -> None:
+        send(pids, signal.SIGTERM)
+        send(pids, signal.SIGCONT)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._until_gone(pids)
+        left = [pid for pid in pids if pid in self._processes.alive]
+        kill([each for pid in left for each in (pid, *descendants(pid))])
+        await self._until_gone(left)
+
+    async def _until_gone(self, pids: Collection[int]) -> None:
+        while not self._processes.alive.keys().isdisjoint(pids):
+            self._changed.clear()
+            await self._changed.wait()
+
+    def _tick(self) -> None:
+        self._look()
+        asyncio.get_running_loop().call_later(SWEEP_S, self._tick)
+
+    def _look(self) -> None:
+        """Find out what has become of our children, and act on it."""
         for pid, status in reap().statuses.items():
-            self._ended(pid, status)
+            actor = self._processes.alive.pop(pid, None)
+            if actor is not None and not self._ending:
+                self._ended(actor, pid, status)
+        self._changed.set()
+        self._sweep()
+        self._follow_front()
 
-    def _ended(self, pid: int, status: int) -> None:
-        actor = self._processes.alive.pop(pid, None)
-        if actor is None or self._stopping_now:
-            return
-        verdict = self._budget.judge(actor, status, time.monotonic())
+    def _ended(self, actor: ActorName, pid: int, status: int) -> None:
+        if actor == "ui":
+            self._terminal.restore()
+        verdict = self._budget.judge(actor, status, asyncio.get_running_loop().time())
         self.publish(ProcessExited(actor=actor, pid=pid, status=status, restarting=verdict == "restart"))
-        for delay in _SWEEPS_S:
-            asyncio.get_running_loop().call_later(delay, self._sweep)
         self._follow(verdict, actor, status)
 
     def _follow(self, verdict: Verdict, actor: ActorName, status: int) -> None:
         match verdict:
             case "restart":
-                if status not in (0, -signal.SIGTERM):
-                    message = f"The {actor} process ended ({_ending(status)}) and was started again."
-                    self.publish(NoticeRaised(level="warning", message=message))
-                pid = self._processes.start(actor)
-                self.publish(ProcessStarted(actor=actor, pid=pid))
+                self._restart(actor, status)
             case "end":
                 self.exit_status = status if status >= 0 else FAILED
                 self.stop(f"{actor} ended")
@@ -98,9 +140,20 @@ class Supervisor(Actor):
                 words = f"the {actor} process kept ending ({_ending(status)}), so Fido stopped."
                 self._give_up(FAILED, f"{self._reason(actor) or words} The log: {self._processes.log}")
 
-    def _give_up(self, status: int, last_words: str) -> None:
+    def _restart(self, actor: ActorName, status: int) -> None:
+        if status not in (0, -signal.SIGTERM):
+            message = f"The {actor} process ended ({_ending(status)}) and was started again."
+            self.publish(NoticeRaised(level="warning", message=message))
+        try:
+            pid = self._processes.start(actor)
+        except OSError as error:
+            self._give_up(FAILED, f"the {actor} process ended and could not be started: {error.strerror}")
+        else:
+            self.publish(ProcessStarted(actor=actor, pid=pid))
+
+    def _give_up(self, status: int, words: str) -> None:
         self.exit_status = status
-        self.last_words = last_words
+        self._words = words
         self.stop("gave up")
 
     def _reason(self, actor: ActorName) -> str:
@@ -110,11 +163,29 @@ class Supervisor(Actor):
             return ""
 
     def _sweep(self) -> None:
-        """End what came to us when its own parent died: no tool outlives its agent."""
-        strays = [pid for pid in children(os.getpid()) if pid not in self._processes.alive]
-        if strays and not self._stopping_now:
-            kill(strays)
-            self._reap()
+        """Kill what came to us when its own parent died: no tool outlives its agent."""
+        alive = self._processes.alive
+        strays = [pid for pid in children(os.getpid()) if pid not in alive]
+        if strays:
+            kill([each for pid in strays for each in (pid, *descendants(pid))], spare_groups=alive.keys())
+
+    def _follow_front(self) -> None:
+        """Stop with a front that was stopped by the terminal, so that the shell gets its job back."""
+        front = self._processes.pid_of(self._front)
+        if front is None:
+            return
+        stopped = os.waitid(os.P_PID, front, os.WSTOPPED | os.WNOHANG)
+        if stopped is not None and stopped.si_status in STOPS:
+            signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+            os.kill(os.getpid(), stopped.si_status)
+            signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+            send([front], signal.SIGCONT)
+
+    def _guard_is_lost(self) -> bool:
+        return os.getppid() != self._guard
+
+    def _log_level(self) -> str:
+        return str(self.place.run.flags.get("log_level", "warning")).upper()
 
 
 def _ending(status: int) -> str:

@@ -36,7 +36,8 @@ def hide_memory() -> None:
     import resource
 
     prctl(_PR_SET_DUMPABLE, 0)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
 def prctl(option: int, argument: int) -> None:
