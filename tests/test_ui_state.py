@@ -159,6 +159,16 @@ def test_a_lost_parent_is_known_until_it_is_back() -> None:
     assert not state.cut_off
 
 
+def test_a_notice_of_the_supervisor_outlives_the_parents_snapshot_and_is_shown_once() -> None:
+    notice = NoticeRaised(level="warning", message="The parent process ended and was started again.")
+    state = told(session(), say("old"))
+    apply(state, notice, 2.0, "supervisor")
+    rebuild(state, "parent", (session(), say("new")))
+    assert [block.text for block in blocks(state) if isinstance(block, NoteBlock)] == [notice.message]
+    rebuild(state, "supervisor", (notice, notice))
+    assert [block.text for block in blocks(state) if isinstance(block, NoteBlock)] == [notice.message] * 2
+
+
 @settings(max_examples=40)
 @given(st.lists(FACTS, max_size=15))
 def test_a_snapshot_shows_what_the_facts_showed_live(facts: list[AnyFact]) -> None:

@@ -104,7 +104,7 @@ class App:
                     rebuild(state, source, facts)
                 case "fact":
                     for fact in facts:
-                        apply(state, fact, now)
+                        apply(state, fact, now, source)
                 case "lost":
                     if source == "parent":
                         self._errands.probe()

@@ -4,6 +4,7 @@ No urwid, no clock, no input or output here. `apply` changes the state it is giv
 text of a fact is cleaned on its way in, so whatever draws the state needs no care.
 """
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar, assert_never
 
@@ -80,6 +81,8 @@ class ViewState:
     """None until the plan store has told."""
     processes: dict[ActorName, ProcessStarted | ProcessExited] = field(default_factory=dict)
     """The last news of each process."""
+    notices: list[NoticeRaised] = field(default_factory=list)
+    """What others than the parent had to say: a new snapshot of the parent must not lose it."""
     cut_off: bool = False
     """Whether the parent does not answer."""
 
@@ -97,6 +100,7 @@ class ViewState:
 
 def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...]) -> None:
     """Forget what `source` has told and apply its snapshot instead."""
+    known = Counter(state.notices)
     match source:
         case "parent":
             state.conversation = Conversation()
@@ -108,10 +112,16 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...]) -> Non
         case _:
             assert_never(source)
     for fact in facts:
-        apply(state, fact, None)
+        if source != "parent" and isinstance(fact, NoticeRaised) and known[fact] > 0:
+            known[fact] -= 1
+        else:
+            apply(state, fact, None, source)
+    if source == "parent":
+        for notice in state.notices:
+            state.conversation.transcript.note(notice.level, steady(notice.message))
 
 
-def apply(state: ViewState, fact: AnyFact, now: float | None) -> None:
+def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "parent") -> None:
     """Fold one fact into the state. `now`: monotonic seconds, None for the past of a snapshot."""
     talk = state.conversation
     match fact:
@@ -138,6 +148,8 @@ def apply(state: ViewState, fact: AnyFact, now: float | None) -> None:
             talk.activity = Activity(_cleaned(fact), now)
         case NoticeRaised(level=level, message=message):
             talk.transcript.note(level, steady(message))
+            if source != "parent":
+                state.notices.append(fact)
         case TurnFinished():
             _finish_turn(talk, fact)
         case PlanChanged(plan=plan):

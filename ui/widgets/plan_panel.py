@@ -68,6 +68,7 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
         columns, rows = size
         active = _active(self._plan)
         if active is None or self._plan is None:
+            self._page.page.set_scrollpos(0)
             return
         ends = list(itertools.accumulate(item.rows((columns,)) for item in self._items))
         starts = [0, *ends[:-1]]
