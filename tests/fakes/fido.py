@@ -94,25 +94,30 @@ class Run:
 
     def pid_of(self, name: str) -> int:
         """Process id of the guard, the supervisor, or an actor; waits until it is there."""
-        guard = self.process.pid
-        if name == "guard":
-            return guard
-        found: list[int] = []
+        return self.process.pid if name == "guard" else pid_of(self.home, self.process.pid, name)
 
-        def look() -> bool:
-            for pid in self.home.processes():
-                command = _read(f"/proc/{pid}/cmdline").decode(errors="replace")
-                parent = parent_of(pid)
-                if name == "supervisor" and parent == guard and "actors.guard" in command:
-                    found.append(pid)
-                if name == "worker" and "actors.worker" in command and "actors.worker" in _command(parent):
-                    found.append(pid)
-                if MODULES.get(name, "\0") in command and MODULES.get(name, "\0") not in _command(parent):
-                    found.append(pid)
-            return bool(found)
 
-        wait_until(look, f"{name} to be there")
-        return found[-1]
+def pid_of(at: Home, guard: int, name: str) -> int:
+    """Process id of the supervisor or an actor below a guard; waits until it is there."""
+    found: list[int] = []
+
+    def look() -> bool:
+        found[:] = [pid for pid in at.processes() if _is(pid, guard, name)]
+        return bool(found)
+
+    wait_until(look, f"{name} to be there")
+    return found[-1]
+
+
+def _is(pid: int, guard: int, name: str) -> bool:
+    command, parent = _command(pid), parent_of(pid)
+    match name:
+        case "supervisor":
+            return parent == guard and "actors.guard" in command
+        case "worker":
+            return "actors.worker" in command and "actors.worker" in _command(parent)
+        case _:
+            return MODULES[name] in command and MODULES[name] not in _command(parent)
 
 
 class Finished:

@@ -153,8 +153,15 @@ class TerminalProgram:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        for fd in (self.fd, self._tty, self._pidfd):
-            os.close(fd)
+        self.hang_up()
+        os.close(self._pidfd)
+
+    def hang_up(self) -> None:
+        """Close the window."""
+        for fd in (self.fd, self._tty):
+            if fd >= 0:
+                os.close(fd)
+        self.fd = self._tty = -1
 
     def _set_size(self, columns: int, rows: int) -> None:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
