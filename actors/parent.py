@@ -34,9 +34,10 @@ from actors.settings_layers import SettingsError
 from actors.turn import TurnOutcome, run_turn
 from actors.workspace import Workspace
 from ipc import kernel
+from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
 from ipc.lifecycle import TURN, TurnEvent, TurnState, advance
-from ipc.mailbox import Actor, Answer, Peer, run
+from ipc.mailbox import Answer, Peer
 from ipc.messages import Accepted, AnyCommand, CancelTurn, Refused, SessionOpened, SettleAsk, StartTurn
 
 REQUEST_OPTIONS: Final = {"stream": True, "stream_options": {"include_usage": True}}

@@ -14,8 +14,9 @@ from actors.git_exclude import PATTERN, exclude
 from actors.plan_file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, timestamp
 from actors.plan_rules import check, normalize, one_line
 from ipc import kernel
+from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
-from ipc.mailbox import Actor, Answer, Peer, run
+from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     ActorName,
     AnyCommand,

@@ -12,8 +12,8 @@ from actors.process_tree import children, descendants, kill, reap, send
 from actors.processes import FAILED, FRONTS, Processes
 from actors.restarts import RestartBudget, Verdict
 from actors.saved_terminal import SavedTerminal
+from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
-from ipc.mailbox import Actor, run
 from ipc.messages import ActorName, NoticeRaised, ProcessExited, ProcessStarted
 
 __all__ = ["Supervisor", "run"]

@@ -18,8 +18,8 @@ def main(argv: list[str]) -> int:
     _forget_secrets()
     # Preloaded for every worker; not before, or a fresh start would load it twice.
     from actors.worker_actor import Worker
+    from ipc.actor import run
     from ipc.endpoints import RunPlace
-    from ipc.mailbox import run
 
     sandbox.keep_standard_streams()
     place = RunPlace.open(run_dir)

@@ -8,9 +8,10 @@ from typing import Final
 from actors.catalog.builtin import EFFECTS, worker_tools
 from actors.subagent import Subagent
 from actors.workspace import Workspace
+from ipc.actor import Actor
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError, PeerGone, ReplyLate
-from ipc.mailbox import Actor, Answer, Peer
+from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,

@@ -7,11 +7,12 @@ A snapshot is the shortest list of facts that rebuilds the state, so followers n
 import asyncio
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ipc import codec
 from ipc.channel import Channel
 from ipc.errors import IpcError, PeerGone, RemoteFault
+from ipc.mailbox import Link
 from ipc.messages import (
     ActorName,
     AnyFact,
@@ -28,9 +29,6 @@ from ipc.messages import (
     SubagentActivityChanged,
     UsageReported,
 )
-
-if TYPE_CHECKING:
-    from ipc.mailbox import Link
 
 BEAT_S: Final = 1.0
 """Seconds between heartbeats of a publisher: a lost last fact is noticed within this time."""
@@ -216,7 +214,7 @@ class Follower:
     def __init__(
         self,
         channel: Channel,
-        link: "Link",
+        link: Link,
         facts_address: str,
         *,
         on_reset: Callable[[tuple[AnyFact, ...]], None],

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from ipc import codec
+from ipc.actor import Actor
 from ipc.bus import Follower
 from ipc.channel import Channel
 from ipc.errors import LocalFault, PeerGone, ReplyLate
-from ipc.mailbox import Actor, Answer, Link, Mailbox, Peer
+from ipc.mailbox import Answer, Link, Mailbox, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,

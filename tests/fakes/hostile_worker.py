@@ -22,9 +22,10 @@ import os
 import signal
 import sys
 
+from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError
-from ipc.mailbox import Actor, Answer, Peer, run
+from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,

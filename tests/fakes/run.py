@@ -6,8 +6,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from ipc.actor import Actor
 from ipc.endpoints import RunPlace
-from ipc.mailbox import Actor, Answer, Peer
+from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,
