@@ -2,7 +2,7 @@
 
 from ipc.messages import AskRaised
 from tests.fakes.facts import approval
-from ui.asking import GRACE_S, Grace, body, choices
+from ui.asking import GRACE_S, Grace, body, choices, title
 
 
 def question(*options: str) -> AskRaised:
@@ -38,3 +38,12 @@ def test_gaps_can_not_push_a_command_out_of_sight() -> None:
     assert body(approval("ls" + " " * 10_000 + "; rm -rf ~")) == "ls⟨10000 spaces⟩; rm -rf ~"
     assert body(approval("ls\n" + "\n" * 500 + "rm -rf ~\n")) == "ls\n⟨500 empty lines⟩\nrm -rf ~"
     assert body(approval("if x:\n        y")) == "if x:\n        y"
+
+
+def test_a_title_that_repeats_the_body_is_left_out() -> None:
+    def titled(text: str, kind: str = "approval") -> AskRaised:
+        return AskRaised(ask_id="a", kind=kind, tool="bash_exec", title=text, body="make\n  test")  # type: ignore[arg-type]
+
+    assert title(titled("bash_exec: make test")) == ""
+    assert title(titled("make test", "question")) == ""
+    assert title(titled("Run a command?")) == "Run a command?"

@@ -40,6 +40,12 @@ def choices(ask: AskRaised) -> tuple[Choice, ...]:
     return (*offered, own, Choice("Do not answer", "deny"))
 
 
+def title(ask: AskRaised) -> str:
+    """Return the line above the body; empty when the body says the same."""
+    said = ask.title.removeprefix(f"{ask.tool}: ")
+    return "" if said.strip() == " ".join(ask.body.split()) else ask.title
+
+
 def body(ask: AskRaised) -> str:
     """Return what is asked in full, with gaps that could push something out of sight counted instead."""
     return _LONG_GAP.sub(_count_gap, ask.body.rstrip("\n"))

@@ -36,7 +36,9 @@ class AskForm(urwid.Widget):
         self._choices = asking.choices(ask)
         self._chosen = 0
         self._editor: LineEditor | None = None
-        self._body = urwid.Text(_body_markup(ask), wrap=urwid.ANY)
+        # A command is cut anywhere, so that no space of it is lost; a question is read as text.
+        wrap = urwid.ANY if ask.kind == "approval" else urwid.SPACE
+        self._body = urwid.Text(_body_markup(ask), wrap=wrap)
         self._page = ScrolledPage(self._body, view.glyphs)
 
     @property
@@ -104,8 +106,10 @@ class AskForm(urwid.Widget):
     def _layout(self, columns: int) -> list[tuple[AbstractFlowWidget, int, bool]]:
         """Return widget, rows and focus of each part from the top; the body takes what is left."""
         compact = self.limit < len(self._choices) + _AROUND_CHOICES
-        title = urwid.Text(("strong", self.ask.title), wrap=urwid.CLIP if compact else urwid.SPACE)
-        above: list[AbstractFlowWidget] = [self._row(self._head), urwid.Padding(title, left=_MARGIN)]
+        above: list[AbstractFlowWidget] = [self._row(self._head)]
+        if title := asking.title(self.ask):
+            text = urwid.Text(("strong", title), wrap=urwid.CLIP if compact else urwid.SPACE)
+            above.append(urwid.Padding(text, left=_MARGIN))
         below: list[AbstractFlowWidget] = []
         if self._editor is not None:
             below.append(urwid.Text(("ask", self._choices[self._chosen].label + ":")))
