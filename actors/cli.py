@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from actors import __version__
-from actors.arguments import UsageError, parser_for, prompt_of, split
+from actors.commands.arguments import UsageError, parser_for, prompt_of, split
 from ipc.codec import FRAME_LIMIT
 from ipc.endpoints import Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
@@ -46,16 +46,16 @@ def _carry_out(argv: list[str]) -> int:
         case "actor":
             return _actor(options)
         case "completion":
-            from actors.completion import completion
+            from actors.commands.completion import completion
 
             print(completion(options.shell), end="")
             return 0
         case "doctor":
-            from actors.doctor import doctor
+            from actors.commands.doctor import doctor
 
             return doctor(_workspace(options), _flags(options))
         case _:
-            from actors import reports
+            from actors.commands import reports
 
             return reports.report(command, _workspace(options), options)
 

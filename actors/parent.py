@@ -11,28 +11,28 @@ from typing import Final
 
 import msgspec
 
-from actors.approvals import Approvals
 from actors.catalog.builtin import TOOLS, parent_tools
 from actors.catalog.surface import advertised
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
-from actors.delegator import Delegator
+from actors.delegation.delegator import Delegator
 from actors.directories import state_directory
+from actors.files.workspace import Workspace
 from actors.invocation import InvocationGuard
-from actors.plan_client import PlanClient
-from actors.policy import Rules
+from actors.permissions.approvals import Approvals
+from actors.permissions.policy import Rules
+from actors.plan.client import PlanClient
 from actors.prompts.system_message import system_message
 from actors.provider.direct import DirectProvider
 from actors.provider.retry import RetryPolicy
-from actors.recorder import Recorder, now
-from actors.replay import INTERRUPTED, facts_of
 from actors.restarts import START_REFUSED
-from actors.session_events import MessageAppended, SessionStarted
-from actors.session_history import History, fold
-from actors.session_log import LogFailed, Recovery, SessionLog
+from actors.session.events import MessageAppended, SessionStarted
+from actors.session.history import History, fold
+from actors.session.log import LogFailed, Recovery, SessionLog
+from actors.session.recorder import Recorder, now
+from actors.session.replay import INTERRUPTED, facts_of
 from actors.settings import OFFLINE_MODEL, Settings, load
 from actors.settings_layers import SettingsError
 from actors.turn import TurnOutcome, run_turn
-from actors.workspace import Workspace
 from ipc import kernel
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace

@@ -10,9 +10,9 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from actors.git_exclude import PATTERN, exclude
-from actors.plan_file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, timestamp
-from actors.plan_rules import check, normalize, one_line
+from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, timestamp
+from actors.plan.git_exclude import PATTERN, exclude
+from actors.plan.rules import check, normalize, one_line
 from ipc import kernel
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from actors.directories import user_file
-from actors.policy import DEFAULT_TABLE, Answer, CommandRule
+from actors.permissions.policy import DEFAULT_TABLE, Answer, CommandRule
 from actors.settings_layers import Layer, SettingsError, merge, nearest, read_file
 from ipc.messages import Mode
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from actors.catalog.builtin import EFFECTS, worker_tools
-from actors.subagent import Subagent
-from actors.workspace import Workspace
+from actors.delegation.subagent import Subagent
+from actors.files.workspace import Workspace
 from ipc.actor import Actor
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError, PeerGone, ReplyLate

@@ -14,9 +14,9 @@ from pydantic import BaseModel
 
 import actors.settings as settings_module
 import ipc.messages as messages_module
-from actors.arguments import COMMANDS, parser_for
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import input_schema
+from actors.commands.arguments import COMMANDS, parser_for
 from actors.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings, Table
 from actors.tools.tool import description
 from ui.keys import BINDINGS, LOCAL_COMMANDS

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from actors.files.workspace import Workspace
 from actors.process_tree import children
 from actors.tools.bash_exec import BashExec, BashExecInput
 from actors.tools.tool import Invocation
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
+from tests.fakes.fido import wait_until
 from tests.fakes.launch import Watched, script
-from tests.fakes.play import wait_until
 
 KEY = "sk-canary-4711"
 DAEMONS = r"""
@@ -243,7 +243,7 @@ def test_everything_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 import asyncio, os, signal
 from pathlib import Path
 from actors.tools.bash_exec import BashExec, BashExecInput
-from actors.workspace import Workspace
+from actors.files.workspace import Workspace
 
 async def main():
     tool = BashExec(Workspace(Path(sys.argv[1])))

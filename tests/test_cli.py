@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from actors import __version__
-from actors.arguments import COMMANDS, UsageError, parser_for, prompt_of, split
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import advertised
 from actors.cli import main
-from actors.completion import completion
-from actors.session_events import PromptTaken, SessionStarted
-from actors.session_log import SessionLog
+from actors.commands.arguments import COMMANDS, UsageError, parser_for, prompt_of, split
+from actors.commands.completion import completion
+from actors.session.events import PromptTaken, SessionStarted
+from actors.session.log import SessionLog
 from tests.fakes.fido import DEADLINE_S, GUARD, Home, home
 
 

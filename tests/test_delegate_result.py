@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors import delegate_result
-from actors.delegate_result import MAX_BYTES, DelegateResult, nested_failure, normalize
+from actors.delegation import result as delegate_result
+from actors.delegation.result import MAX_BYTES, DelegateResult, nested_failure, normalize
 from ipc.messages import Problem
 
 AGENT = "subagent-7f3a"

@@ -19,8 +19,8 @@ from actors.conversation import (
     encode_system,
     encode_user,
 )
-from actors.delegate_result import normalize
-from actors.delegation import BadTail, Fork, fork, mint_agent_id
+from actors.delegation.fork import BadTail, Fork, fork, mint_agent_id
+from actors.delegation.result import normalize
 from actors.tools.delegate import DelegateInput, DelegateTool, Scope
 from actors.tools.tool import Invocation, description
 from ipc.messages import ModelAnswer, ToolCall

@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from actors.conversation import Conversation
-from actors.delegate_result import MAX_BYTES
-from actors.delegator import DETAIL_LIMIT, Delegator
+from actors.delegation.delegator import DETAIL_LIMIT, Delegator
+from actors.delegation.result import MAX_BYTES
+from actors.delegation.warm_worker import find_worker
 from actors.process_tree import children
-from actors.recorder import Recorder
-from actors.session_events import SessionStarted
-from actors.session_log import SessionLog
+from actors.session.events import SessionStarted
+from actors.session.log import SessionLog
+from actors.session.recorder import Recorder
 from actors.settings import Delegation
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
-from actors.warm_worker import find_worker
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.mailbox import CommandHandler, Link

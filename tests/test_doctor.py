@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.doctor import provider
+from actors.commands.doctor import provider
 from actors.settings import load
 from tests.fakes.fido import DEADLINE_S, GUARD, home
 

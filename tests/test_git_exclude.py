@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.git_exclude import exclude
+from actors.plan.git_exclude import exclude
 
 
 def git(folder: Path, *words: str) -> str:

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from actors.saved_terminal import RESET
+from tests.fakes.fido import parent_of, wait_until
 from tests.fakes.launch import ROOT, script
-from tests.fakes.play import WELL, Stage, left_on, parent_of, stage, wait_until
+from tests.fakes.play import WELL, Stage, left_on, stage
 from tests.fakes.terminal import TerminalProgram
 
 START = "import os, signal, subprocess, sys, time\nfrom actors.guard import guard\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from actors.files.workspace import Workspace
 from actors.tools.list_files import MAX_ENTRIES, ListFiles
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
 
 

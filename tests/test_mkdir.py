@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from actors.files.workspace import Workspace
 from actors.tools.mkdir import Mkdir
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
 
 

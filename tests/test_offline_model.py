@@ -17,11 +17,12 @@ from pydantic import ValidationError
 
 from actors.calls import ToolResult, argument_object, failure
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
-from actors.delegate_result import normalize
-from actors.delegation import fork
-from actors.plan_input import UpdatePlanInput
-from actors.plan_rules import check
-from actors.plan_rules import normalize as normalize_items
+from actors.delegation.fork import fork
+from actors.delegation.result import normalize
+from actors.files.workspace import Workspace
+from actors.plan.input import UpdatePlanInput
+from actors.plan.rules import check
+from actors.plan.rules import normalize as normalize_items
 from actors.provider.direct import DirectProvider
 from actors.provider.interface import Provider
 from actors.provider.offline import OfflineModel
@@ -34,7 +35,6 @@ from actors.tools.read_file import ReadFile, ReadFileInput
 from actors.tools.ripgrep import Ripgrep, RipgrepInput
 from actors.tools.tool import ToolFailure
 from actors.turn import TurnOutcome, run_turn
-from actors.workspace import Workspace
 from ipc.messages import ModelAnswer, Plan, StreamEvent, TextDelta, ToolCall
 from tests.fakes import chat_rules
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.arguments import parser_for, split
+from actors.commands.arguments import parser_for, split
 from actors.headless import EXIT_STATUS, NEEDED_APPROVAL
 from actors.headless_output import StreamPrinter
 from actors.settings import load

@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from actors.files.workspace import Workspace
 from actors.tools.patch import Patch, PatchInput
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.path_glob import compile_glob
+from actors.files.path_glob import compile_glob
 
 SEGMENTS = st.sampled_from(["a", "b", "*", "?", "a*", "*b", "a*b", "*a*b*", "[ab]", "[!a]?", "**"])
 PATHS = st.lists(st.text("ab", min_size=1, max_size=4), min_size=1, max_size=5)

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actors.plan_file import MAX_BYTES, NAME, ChangedOutside, PlanFile, StoreFailed, encode, timestamp
+from actors.plan.file import MAX_BYTES, NAME, ChangedOutside, PlanFile, StoreFailed, encode, timestamp
 from ipc.messages import Plan
 from tests.fakes.any_plans import legal_items
 from tests.fakes.launch import DEADLINE_S, ROOT
@@ -134,7 +134,7 @@ def test_a_removed_workspace_is_an_error_and_not_the_end(tmp_path: Path) -> None
 ON_A_TINY_DISK = """
 import os, sys
 from pathlib import Path
-from actors.plan_file import NAME, PlanFile, StoreFailed
+from actors.plan.file import NAME, PlanFile, StoreFailed
 from tests.fakes.plans import plan, step
 folder = Path(sys.argv[1])
 os.system(f"mount -t tmpfs -o size=64k,nr_inodes=16 none {folder}")

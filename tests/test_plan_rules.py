@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors import plan_rules
-from actors.plan_rules import check, check_stored, dropped, normalize, normalize_plan, one_line
+from actors.plan import rules as plan_rules
+from actors.plan.rules import check, check_stored, dropped, normalize, normalize_plan, one_line
 from ipc.messages import PlanItem, PlanProblem
 from tests.fakes.any_plans import any_items, legal_items
 from tests.fakes.plans import plan, step

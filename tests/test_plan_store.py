@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.plan_file import NAME, encode
+from actors.plan.file import NAME, encode
 from actors.plan_store import PlanStore, _elected
 from ipc.bus import Follower
 from ipc.channel import Channel

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from actors.policy import (
+from actors.permissions.policy import (
     DEFAULT_TABLE,
     Answer,
     CommandRule,
@@ -19,7 +19,7 @@ from actors.policy import (
     is_interpreter,
     nearest_names,
 )
-from actors.shell_words import plain_words
+from actors.permissions.shell_words import plain_words
 from actors.tools.tool import Effect
 from ipc.messages import Mode
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from actors.files.workspace import Workspace
 from actors.tools.read_file import MAX_LINES, ReadFile
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
 
 

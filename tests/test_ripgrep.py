@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from actors.rg import run_rg
+from actors.files.rg import run_rg
+from actors.files.workspace import Workspace
 from actors.tools.ripgrep import Matches, Ripgrep
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
 
 

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
+from actors.files.workspace import Workspace
 from actors.tools.rm import Rm
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from actors.files.workspace import Workspace
 from actors.tools.rmdir import Rmdir
-from actors.workspace import Workspace
 from tests.fakes.calling import call, refusal
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.conversation import encode_assistant, encode_system, encode_tool_result, encode_user
-from actors.session_events import (
+from actors.session.events import (
     AnyEvent,
     CallEnded,
     CallStarted,
@@ -19,7 +19,7 @@ from actors.session_events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session_history import History, add_usage, fold
+from actors.session.history import History, add_usage, fold
 from ipc.messages import ToolCall, Usage
 from tests.fakes.plans import plan, step
 from tests.fakes.session_events import HEADER, said

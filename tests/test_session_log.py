@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.conversation import encode_tool_result, encode_user
-from actors.session_events import CallStarted, MessageAppended, PromptTaken
-from actors.session_history import fold
-from actors.session_log import LogFailed, Recovery, SessionLog, read_log
+from actors.session.events import CallStarted, MessageAppended, PromptTaken
+from actors.session.history import fold
+from actors.session.log import LogFailed, Recovery, SessionLog, read_log
 from tests.fakes.launch import DEADLINE_S, ROOT
 from tests.fakes.session_events import HEADER, messages, opened, refusal_to_open, said, written
 
@@ -114,7 +114,7 @@ def test_a_killed_writer_frees_the_session_and_loses_nothing(folder: Path) -> No
 import os, sys; sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from tests.fakes.session_events import HEADER, said
-from actors.session_log import SessionLog
+from actors.session.log import SessionLog
 log = SessionLog.create(Path(sys.argv[1]), "s-1", HEADER)
 for number in range(100):
     log.append(said(str(number)))
@@ -172,7 +172,7 @@ def test_a_folder_that_can_not_be_made_is_told(tmp_path: Path) -> None:
 ON_A_FULL_DISK = """
 import os, sys
 from pathlib import Path
-from actors.session_log import LogFailed, SessionLog
+from actors.session.log import LogFailed, SessionLog
 from tests.fakes.session_events import HEADER, said
 folder = Path(sys.argv[1])
 os.system(f"mount -t tmpfs -o size=64k none {folder}")

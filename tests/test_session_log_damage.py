@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actors.session_log import Recovery, SessionLog, read_log
+from actors.session.log import Recovery, SessionLog, read_log
 from tests.fakes.session_events import HEADER, messages, opened, refusal_to_open, said, written
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from actors.catalog.builtin import EFFECTS, worker_tools
-from actors.delegate_result import nested_failure
-from actors.subagent import REPAIR, Subagent
-from actors.workspace import Workspace
+from actors.delegation.result import nested_failure
+from actors.delegation.subagent import REPAIR, Subagent
+from actors.files.workspace import Workspace
 from ipc.messages import (
     FinishDelegation,
     Refused,

@@ -14,7 +14,8 @@ from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.mailbox import Link
 from ipc.messages import Accepted, NoticeRaised, Ping, Pong, ProcessExited, ProcessStarted, Stop
-from tests.fakes.play import KEY, WELL, Stage, left_on, parent_of, stage, wait_until
+from tests.fakes.fido import parent_of, wait_until
+from tests.fakes.play import KEY, WELL, Stage, left_on, stage
 from tests.fakes.watching import Seen
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from actors.text_edit import edit
+from actors.files.text_edit import edit
+from actors.files.unified_diff import diff
 from actors.tools.tool import ToolFailure
-from actors.unified_diff import diff
 
 BREAKS = ("\n", "\r\n")
 UNITS = st.lists(st.sampled_from(["a", "b", "é", "😀", " ", *BREAKS]), min_size=1, max_size=20)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.text_page import MAX_BYTES, MAX_LINE_BYTES, line_count, line_start, page
+from actors.files.text_page import MAX_BYTES, MAX_LINE_BYTES, line_count, line_start, page
 
 LINES = st.lists(
     st.one_of(st.text("aé漢😀 \r", max_size=8), st.sampled_from(["é" * 1500, "漢" * 20_000])), max_size=6

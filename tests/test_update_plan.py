@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.catalog.surface import input_schema
-from actors.plan_input import ItemInput, UpdatePlanInput
-from actors.plan_rules import check, normalize, one_line
+from actors.plan.input import ItemInput, UpdatePlanInput
+from actors.plan.rules import check, normalize, one_line
 from actors.tools.tool import Invocation, ToolFailure, ToolOutput, description
 from actors.tools.update_plan import UpdatePlan
 from ipc.messages import Plan, PlanItem, PlanRefused, PlanStored

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from actors.warm_worker import WarmWorker, find_worker
+from actors.delegation.warm_worker import WarmWorker, find_worker
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.mailbox import Link

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.files.workspace import Workspace, shown
 from actors.tools.tool import ToolFailure
-from actors.workspace import Workspace, shown
 
 ROOT = Path(__file__).parent.parent
 
@@ -148,7 +148,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(workspace: Workspac
 WRITER = """
 import sys
 from pathlib import Path
-from actors.workspace import Workspace
+from actors.files.workspace import Workspace
 workspace = Workspace(Path(sys.argv[1]))
 path = workspace.root / "big"
 while True:

@@ -105,7 +105,8 @@ class Screen(urwid.Widget):
     def _below(self, columns: int, room: int) -> list[Placed]:
         """Return what stands below the transcript, in at most `room` rows."""
         form = self.form
-        answering = self.view.answering = form is not None and form.armed
+        answering = form is not None and form.armed
+        self.view.answering = "not" if form is None or not answering else form.answering
         status: Placed = (self._status, False)
         room -= 2  # The status line and the rule above the composer.
         self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))

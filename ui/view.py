@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from ipc.messages import AskRaised
 from ui.desk import Desk
@@ -20,8 +21,8 @@ class View:
     """Monotonic seconds."""
     home: str
     """The person's home directory, to shorten paths."""
-    answering: bool = False
-    """Whether keys answer an ask just now; the screen says so."""
+    answering: Literal["not", "choosing", "writing"] = "not"
+    """Whether keys answer an ask just now, and how; the screen says so."""
 
     @property
     def phase(self) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final
 
+from actors.files.workspace import Workspace
 from actors.invocation import AnyTool
 from actors.tools.ask_user import Asker, AskUser
 from actors.tools.bash_exec import BashExec
@@ -16,7 +17,6 @@ from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
 from actors.tools.tool import Effect
 from actors.tools.update_plan import PlanClient, UpdatePlan
-from actors.workspace import Workspace
 
 TOOLS: Final[tuple[Any, ...]] = (
     AskUser, BashExec, DelegateTool, ListFiles, Mkdir, Patch, ReadFile, Ripgrep, Rm, Rmdir, UpdatePlan,

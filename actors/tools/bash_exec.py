@@ -6,11 +6,11 @@ from typing import ClassVar, Final
 from pydantic import Field
 
 from actors.environment import without_keys
+from actors.files.workspace import Workspace, shown
 from actors.tools.shell import Shell, ShellLost
 from actors.tools.shell_host import Request
 from actors.tools.shell_text import told
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
-from actors.workspace import Workspace, shown
 
 DEFAULT_TIMEOUT_MS: Final = 120_000
 MAX_TIMEOUT_MS: Final = 600_000

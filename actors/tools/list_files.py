@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from actors.path_glob import PathGlob
-from actors.rg import WALK, narrowed, read_glob, run_rg
+from actors.files.path_glob import PathGlob
+from actors.files.rg import WALK, narrowed, read_glob, run_rg
+from actors.files.workspace import Workspace, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
-from actors.workspace import Workspace, shown
 
 MAX_ENTRIES = 500
 MAX_BYTES = 32 << 10

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from actors.files.workspace import Workspace, os_failures, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
-from actors.workspace import Workspace, os_failures, shown
 
 
 class MkdirInput(ToolInput):

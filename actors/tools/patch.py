@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from actors.text_edit import MAX_LINES_TOLD, edit
-from actors.text_encoding import binary_kind
+from actors.files.text_edit import MAX_LINES_TOLD, edit
+from actors.files.text_encoding import binary_kind
+from actors.files.unified_diff import diff
+from actors.files.workspace import Workspace, os_failures, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
-from actors.unified_diff import diff
-from actors.workspace import Workspace, os_failures, shown
 
 MAX_FILE_BYTES = 16 << 20
 SAMPLE_BYTES = 8192

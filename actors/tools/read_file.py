@@ -7,10 +7,10 @@ from typing import BinaryIO, ClassVar
 
 from pydantic import Field
 
-from actors.text_encoding import Encoding, binary_kind, detect
-from actors.text_page import Piece, line_count, line_start, page
+from actors.files.text_encoding import Encoding, binary_kind, detect
+from actors.files.text_page import Piece, line_count, line_start, page
+from actors.files.workspace import Workspace, os_failures, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
-from actors.workspace import Workspace, os_failures, shown
 
 MAX_LINES = 1000
 SAMPLE_BYTES = 8192

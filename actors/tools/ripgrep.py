@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from actors.path_glob import PathGlob
-from actors.rg import DEADLINE_S, WALK, RgEnd, narrowed, read_glob, run_rg
+from actors.files.path_glob import PathGlob
+from actors.files.rg import DEADLINE_S, WALK, RgEnd, narrowed, read_glob, run_rg
+from actors.files.workspace import Workspace, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
-from actors.workspace import Workspace, shown
 
 DEFAULT_RESULTS = 100
 MAX_RESULTS = 1000

@@ -6,8 +6,8 @@ from typing import ClassVar, Final, Protocol
 
 import msgspec
 
-from actors.plan_input import Reading, UpdatePlanInput
-from actors.plan_rules import bounded, check, dropped, normalize, one_line
+from actors.plan.input import Reading, UpdatePlanInput
+from actors.plan.rules import bounded, check, dropped, normalize, one_line
 from actors.tools.tool import Effect, Invocation, ToolOutput
 from ipc.messages import Plan, PlanItem, PlanProblem, PlanRefused, PlanStored
 

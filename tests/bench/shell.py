@@ -6,9 +6,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from actors.files.workspace import Workspace
 from actors.tools.bash_exec import BashExec
 from actors.tools.tool import Invocation
-from actors.workspace import Workspace
 from tests.bench.measure import Row, interleaved
 
 SIZE = 10_000_000

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.fakes.fido import wait_until
 from tests.fakes.launch import command
 from tests.fakes.places import short_directory
 from tests.fakes.player import STAGE
@@ -19,7 +18,6 @@ from tests.fakes.player import STAGE
 DEADLINE_S = 20.0
 KEY = "sk-canary-4711"
 WELL = {"parent": "well.parent", "plan_store": "well.plan_store", "worker": "well.worker"}
-_STEP_S = 0.005
 _START = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
@@ -138,17 +136,3 @@ def left_on(made: Stage) -> list[int]:
             except OSError:
                 continue
     return found
-
-
-def parent_of(pid: int) -> int:
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        return int(file.read().rpartition(")")[2].split()[1])
-
-
-def wait_until(ready: Callable[[], bool], what: str, deadline_s: float = DEADLINE_S) -> None:
-    """Look again and again: `/proc` and folders send no events."""
-    deadline = time.monotonic() + deadline_s
-    pause = threading.Event()
-    while not ready():
-        assert time.monotonic() < deadline, f"waited {deadline_s} s in vain for {what}"
-        pause.wait(_STEP_S)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from actors.session_events import AnyEvent, Notice, SessionStarted
-from actors.session_log import LogFailed, Recovery, SessionLog
+from actors.session.events import AnyEvent, Notice, SessionStarted
+from actors.session.log import LogFailed, Recovery, SessionLog
 
 HEADER = SessionStarted(
     session_id="s-1",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
-from actors.delegation import Fork, fork
+from actors.delegation.fork import Fork, fork
 from actors.tools.delegate import DelegateInput
 from ipc.mailbox import Answer, Peer
 from ipc.messages import (

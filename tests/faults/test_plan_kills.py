@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.plan_file import NAME, PlanFile
+from actors.plan.file import NAME, PlanFile
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError
@@ -123,7 +123,7 @@ THREE_PLANS = f"""
 import os, sys
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
-from actors.plan_file import PlanFile
+from actors.plan.file import PlanFile
 from tests.fakes.plans import plan, step
 file = PlanFile(Path(sys.argv[1]))
 file.load()

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
@@ -45,6 +45,11 @@ class AskForm(urwid.Widget):
     def armed(self) -> bool:
         """Whether keys answer; before that they go to the draft."""
         return self.grace.armed(self._view.clock())
+
+    @property
+    def answering(self) -> Literal["choosing", "writing"]:
+        """What the keys do now."""
+        return "choosing" if self._editor is None else "writing"
 
     def rows(self, size: Size, focus: bool = False) -> int:
         return min(self.limit, sum(rows for _, rows, _ in self._layout(size[0])))
@@ -112,7 +117,8 @@ class AskForm(urwid.Widget):
             above.append(urwid.Padding(text, left=_MARGIN))
         below: list[AbstractFlowWidget] = []
         if self._editor is not None:
-            below.append(urwid.Text(("ask", self._choices[self._chosen].label + ":")))
+            label = urwid.Text(("ask", self._choices[self._chosen].label + ":"))
+            below.append(urwid.Padding(label, left=_MARGIN))
             below.append(urwid.Padding(self._editor, left=_MARGIN, right=_MARGIN))
         elif compact:
             below.append(self._row(functools.partial(self._choice_row, self._chosen)))
@@ -132,7 +138,7 @@ class AskForm(urwid.Widget):
     def _head(self, columns: int) -> Content:
         rule = self._view.glyphs.rule
         asks = len(self._view.state.conversation.asks)
-        left = f"{rule * 2} {self.ask.tool} asks "
+        left = f"{rule * 2} {'Fido' if self.ask.kind == 'question' else self.ask.tool} asks "
         right = f" 1 of {asks} {rule * 2}" if asks > 1 else ""
         fill = rule * max(0, columns - width(left) - width(right) - 1)
         return [("ask", left + fill)], [("ask", right)] if right else []

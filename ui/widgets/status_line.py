@@ -1,6 +1,6 @@
 """The last row: mode, model, context and tokens, and the keys that matter now."""
 
-from typing import Final
+from typing import Final, assert_never
 
 from ui import figures, keys
 from ui.view import View
@@ -52,9 +52,21 @@ def _hints(view: View) -> list[tuple[str, str]]:
     if view.desk.overlay is not None:
         return [(keys.shown("cancel"), "close"), (keys.shown("line_down"), "scroll")]
     if view.waiting_ask is not None:
-        answer = [(keys.DIGITS, "answer"), (keys.shown("page_down"), "read on")] if view.answering else []
-        return [*answer, (keys.shown("cancel"), "stop")]
+        return _answer_hints(view)
     hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan"), (keys.shown("newline"), "new line")]
     if view.state.conversation.running:
         return [(keys.shown("cancel"), "stop"), (keys.shown("send"), "queue"), *hints]
     return [(keys.shown("send"), "send"), *hints]
+
+
+def _answer_hints(view: View) -> list[tuple[str, str]]:
+    cancel = keys.shown("cancel")
+    match view.answering:
+        case "not":
+            return [(cancel, "stop")]
+        case "choosing":
+            return [(keys.DIGITS, "answer"), (keys.shown("page_down"), "read on"), (cancel, "stop")]
+        case "writing":
+            return [(keys.shown("send"), "answer"), (cancel, "back")]
+        case _:
+            assert_never(view.answering)

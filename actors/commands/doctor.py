@@ -19,7 +19,7 @@ from pydantic import BaseModel
 
 from actors import __version__
 from actors.directories import state_directory, user_file
-from actors.rg import find_rg
+from actors.files.rg import find_rg
 from actors.settings import Settings, load
 from actors.settings_layers import SettingsError
 from actors.tools.tool import ToolFailure

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
-from actors.plan_rules import check_stored, normalize_plan
+from actors.plan.rules import check_stored, normalize_plan
 from ipc.messages import Plan
 
 NAME: Final = ".fido-plan.json"

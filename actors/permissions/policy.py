@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Literal, assert_never
 
-from actors.shell_words import plain_words
+from actors.permissions.shell_words import plain_words
 from actors.tools.tool import Effect
 from ipc.messages import Mode
 

@@ -8,7 +8,7 @@ import msgspec
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from actors.plan_rules import MAX_ITEMS, label, shown
+from actors.plan.rules import MAX_ITEMS, label, shown
 from actors.tools.tool import ToolInput
 from ipc.messages import PlanItem, PlanProblem, PlanStatus
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from actors.conversation import encode_tool_result
-from actors.session_events import (
+from actors.session.events import (
     AnyEvent,
     CallStarted,
     MessageAppended,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from actors.activity import Activity
 from actors.calls import ToolResult, failure
 from actors.conversation import Conversation, encode_user
-from actors.delegate_result import has_result, nested_failure
+from actors.delegation.activity import Activity
+from actors.delegation.result import has_result, nested_failure
 from actors.invocation import AnyTool, CallWatcher, InvocationGuard
 from actors.provider.relayed import RelayedProvider
 from actors.tools.tool import Effect, ToolInput

@@ -19,7 +19,7 @@ import msgspec
 
 from actors.calls import failure
 from actors.conversation import Conversation, encode_assistant, encode_tool_result, encode_user
-from actors.delegate_result import MAX_ENTRIES, MAX_FINDINGS, Identity, sound
+from actors.delegation.result import MAX_ENTRIES, MAX_FINDINGS, Identity, sound
 from actors.tools.delegate import DelegateInput, Scope
 from ipc.messages import ModelAnswer, StartDelegation, ToolCall
 

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from actors.calls import ToolResult
-from actors.session_events import (
+from actors.session.events import (
     AnyEvent,
     ApprovalSettled,
     CallEnded,
@@ -20,8 +20,8 @@ from actors.session_events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session_history import add_usage
-from actors.session_log import LogFailed, SessionLog
+from actors.session.history import add_usage
+from actors.session.log import LogFailed, SessionLog
 from actors.settings import Prices
 from actors.turn import TurnOutcome
 from ipc.messages import (

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from actors.conversation import Conversation
-from actors.delegate_result import normalize
-from actors.delegation import BadTail, Fork, fork, mint_agent_id
+from actors.delegation.fork import BadTail, Fork, fork, mint_agent_id
+from actors.delegation.result import normalize
+from actors.delegation.warm_worker import WarmWorker, find_worker
 from actors.provider.interface import Provider, ProviderError
-from actors.recorder import Recorder
-from actors.session_events import DelegationEnded
+from actors.session.events import DelegationEnded
+from actors.session.recorder import Recorder
 from actors.settings import Delegation as Limits
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
-from actors.warm_worker import WarmWorker, find_worker
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError
 from ipc.lifecycle import DELEGATION, DelegationEvent, DelegationState, advance

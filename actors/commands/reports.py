@@ -12,9 +12,9 @@ from typing import Final
 import msgspec
 
 from actors.directories import state_directory
-from actors.plan_file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek, timestamp
-from actors.session_events import PromptTaken, SessionStarted
-from actors.session_log import LogFailed, read_log
+from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek, timestamp
+from actors.session.events import PromptTaken, SessionStarted
+from actors.session.log import LogFailed, read_log
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace, live_runs, run_root
 from ipc.errors import IpcError

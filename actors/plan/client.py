@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Final
 
-from actors.plan_rules import normalize, one_line
+from actors.plan.rules import normalize, one_line
 from actors.tools.tool import ToolFailure
 from ipc.errors import IpcError, LocalFault
 from ipc.mailbox import Link

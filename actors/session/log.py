@@ -16,7 +16,7 @@ from zlib import crc32
 
 import msgspec
 
-from actors.session_events import AnyEvent, SessionStarted
+from actors.session.events import AnyEvent, SessionStarted
 from ipc.messages import Problem
 
 SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")

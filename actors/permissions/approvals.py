@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from actors.invocation import AnyTool, Refusal
-from actors.policy import Grants, Rules, Verdict, decide
-from actors.recorder import Recorder
+from actors.permissions.policy import Grants, Rules, Verdict, decide
+from actors.session.recorder import Recorder
 from actors.tools.tool import ToolInput
 from ipc.messages import (
     Accepted,

@@ -4,7 +4,7 @@ import argparse
 import shlex
 from collections.abc import Iterator
 
-from actors.arguments import COMMANDS, parser_for
+from actors.commands.arguments import COMMANDS, parser_for
 
 NAMES = tuple(name for name in COMMANDS if name)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from actors.session_events import (
+from actors.session.events import (
     AnyEvent,
     CallEnded,
     CallStarted,

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass
 from itertools import chain, repeat
 
-from actors.nearest_text import nearest
-from actors.text_encoding import detect
+from actors.files.nearest_text import nearest
+from actors.files.text_encoding import detect
 from actors.tools.tool import ToolFailure
 
 MAX_LINES_TOLD = 10

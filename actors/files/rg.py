@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.path_glob import PathGlob, compile_glob
+from actors.files.path_glob import PathGlob, compile_glob
+from actors.files.workspace import os_failures
 from actors.tools.tool import ToolFailure
-from actors.workspace import os_failures
 
 DEADLINE_S = 30.0
 CHUNK = 1 << 18

@@ -1,0 +1,1 @@
+"""The command line: its words, and the commands that ask no model."""

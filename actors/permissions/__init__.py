@@ -1,0 +1,1 @@
+"""Which call may run, and how a person is asked."""
