@@ -8,8 +8,7 @@ from typing import Literal
 
 from actors import __version__
 from actors.commands.arguments import UsageError, parser_for, prompt_of, split
-from ipc.codec import FRAME_LIMIT
-from ipc.endpoints import Run, create_run, live_runs, new_id, run_root, services_place
+from ipc.endpoints import FRAME_LIMIT, Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
 
 USAGE_STATUS = 2

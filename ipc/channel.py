@@ -13,7 +13,7 @@ from typing import Final, Literal
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from ipc.codec import FRAME_LIMIT
+from ipc.endpoints import FRAME_LIMIT
 from ipc.errors import LocalFault, PeerGone
 
 LINGER_MS: Final = 500

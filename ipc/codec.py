@@ -4,11 +4,9 @@ from typing import Final
 
 import msgspec
 
+from ipc.endpoints import FRAME_LIMIT
 from ipc.errors import LocalFault, RemoteFault
 from ipc.messages import PROTOCOL_VERSION, AnyMessage
-
-FRAME_LIMIT: Final = 64 * 1024 * 1024
-"""Largest frame in bytes, unless the settings say otherwise."""
 
 
 class Envelope(msgspec.Struct, frozen=True, array_like=True):

@@ -15,27 +15,27 @@ import contextlib
 import errno
 import fcntl
 import hashlib
+import json
 import os
-import secrets
-import shutil
 import stat
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
-
-from ipc.codec import FRAME_LIMIT
 from ipc.errors import PlaceError
-from ipc.messages import ActorName
+
+if TYPE_CHECKING:  # msgspec would be a third of the way to the first frame
+    from ipc.messages import ActorName
+
+FRAME_LIMIT: Final = 64 * 1024 * 1024
+"""Largest frame in bytes, unless the settings say otherwise."""
 
 PATH_LIMIT: Final = 107
 """Bytes of a unix socket path on Linux, the closing NUL not counted."""
 _LONGEST_NAME: Final = "/r-0123456789ab/workers/w-9999999-4194304.ipc"
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Run(NamedTuple):
     """What is run, for every process of the run. Never holds a key."""
 
     id: str
@@ -50,7 +50,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The first prompt; the parent starts it as soon as it is ready."""
     front: str = "ui"
     """Who draws: `ui`, `headless` or `none`."""
-    flags: dict[str, bool | int | float | str | list[str]] = {}
+    flags: Mapping[str, Any] = {}
     """Command line flags, as the settings take them."""
     frame_limit: int = FRAME_LIMIT
     """Largest message in bytes."""
@@ -69,9 +69,8 @@ class RunPlace:
         """Join a run that exists. Raises `PlaceError`."""
         directory = Path(directory)
         try:
-            run = msgspec.json.decode((directory / "run.json").read_bytes(), type=Run)
-            return cls(directory, run, _hold(directory / "lock"))
-        except (OSError, msgspec.DecodeError) as error:
+            return cls(directory, _read(directory), _hold(directory / "lock"))
+        except (OSError, ValueError, TypeError) as error:
             raise PlaceError(f"{directory} holds no run that can be joined: {error}") from error
 
     @property
@@ -84,11 +83,11 @@ class RunPlace:
         """Where each worker binds its socket; the file's name is its announcement."""
         return self.directory / "workers"
 
-    def mailbox(self, actor: ActorName) -> str:
+    def mailbox(self, actor: "ActorName") -> str:
         """ZeroMQ address of an actor's commands."""
         return f"ipc://{self._home(actor) / actor}.ipc"
 
-    def facts(self, actor: ActorName) -> str:
+    def facts(self, actor: "ActorName") -> str:
         """ZeroMQ address of an actor's facts."""
         return f"ipc://{self._home(actor) / actor}.pub"
 
@@ -98,10 +97,10 @@ class RunPlace:
 
     def remove(self) -> None:
         """Delete the directory of a run whose processes have ended."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        _remove(self.directory)
         os.close(self._lock_fd)
 
-    def _home(self, actor: ActorName) -> Path:
+    def _home(self, actor: "ActorName") -> Path:
         return self.workspace_directory if actor == "plan_store" else self.directory
 
 
@@ -126,7 +125,7 @@ def services_place(root: Path, run: Run) -> RunPlace:
     Services are actors started one by one, as by a Procfile, which find each other by their workspace.
     Raises `PlaceError`.
     """
-    run = msgspec.structs.replace(run, id=workspace_key(run.workspace).removeprefix("w-"))
+    run = run._replace(id=workspace_key(run.workspace).removeprefix("w-"))
     try:
         with _locked(root / "lock"):
             _sweep(root)
@@ -141,7 +140,7 @@ def _make(root: Path, run: Run) -> RunPlace:
     for made in (directory, directory / "workers", root / workspace_key(run.workspace)):
         made.mkdir(mode=0o700, exist_ok=True)
     lock_fd = _hold(directory / "lock")
-    (directory / "run.json").write_bytes(msgspec.json.encode(run))
+    (directory / "run.json").write_text(json.dumps(run._asdict()), encoding="utf-8")
     return RunPlace(directory, run, lock_fd)
 
 
@@ -150,18 +149,17 @@ def live_runs(root: Path, workspace: str | None = None) -> list[Run]:
     runs = []
     for directory in root.glob("r-*"):
         if not _is_dead(directory):
-            with contextlib.suppress(OSError, msgspec.DecodeError):
-                run = msgspec.json.decode((directory / "run.json").read_bytes(), type=Run)
-                runs.append(((directory / "run.json").stat().st_mtime_ns, run))
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                runs.append(((directory / "run.json").stat().st_mtime_ns, _read(directory)))
     return [run for _, run in sorted(runs, key=lambda pair: pair[0]) if workspace in (None, run.workspace)]
 
 
 def new_id() -> str:
     """Twelve hexadecimal digits for a run."""
-    return secrets.token_hex(6)
+    return os.urandom(6).hex()
 
 
-def run_root(environ: dict[str, str]) -> Path:
+def run_root(environ: Mapping[str, str]) -> Path:
     """Find or make the private directory for all runs of this user. Raises `PlaceError`."""
     refusals = []
     for candidate in _candidates(environ):
@@ -181,11 +179,11 @@ def run_root(environ: dict[str, str]) -> Path:
     )
 
 
-def _candidates(environ: dict[str, str]) -> Iterator[Path]:
+def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     if runtime := environ.get("XDG_RUNTIME_DIR"):
         yield Path(runtime) / "fido"
     mine = f"fido-{os.getuid()}"
-    for base in dict.fromkeys([tempfile.gettempdir(), "/tmp", "/var/tmp", "/dev/shm"]):
+    for base in dict.fromkeys([environ.get("TMPDIR") or "/tmp", "/tmp", "/var/tmp", "/dev/shm"]):
         yield Path(base) / mine
 
 
@@ -204,14 +202,23 @@ def _sweep(root: Path) -> None:
     needed = set()
     for directory in root.glob("r-*"):
         if _is_dead(directory):
-            shutil.rmtree(directory, ignore_errors=True)
+            _remove(directory)
         else:
-            with contextlib.suppress(OSError, msgspec.DecodeError):
-                run = msgspec.json.decode((directory / "run.json").read_bytes(), type=Run)
-                needed.add(workspace_key(run.workspace))
+            with contextlib.suppress(OSError, ValueError, TypeError):
+                needed.add(workspace_key(_read(directory).workspace))
     for directory in root.glob("w-*"):
         if directory.name not in needed and not directory.is_symlink():
-            shutil.rmtree(directory, ignore_errors=True)
+            _remove(directory)
+
+
+def _read(directory: Path) -> Run:
+    return Run(**json.loads((directory / "run.json").read_text(encoding="utf-8")))
+
+
+def _remove(directory: Path) -> None:
+    from shutil import rmtree  # most starts have nothing to remove
+
+    rmtree(directory, ignore_errors=True)
 
 
 def _is_dead(directory: Path) -> bool:

@@ -282,11 +282,7 @@ async def answer(link: Link, command: AnyCommand) -> AnyReply:
 
 def neighbour(place: RunPlace) -> RunPlace:
     """A second run in the same workspace."""
-    return create_run(place.directory.parent, type(place.run)(**{**_fields(place), "id": new_id()}))
-
-
-def _fields(place: RunPlace) -> dict[str, object]:
-    return {name: getattr(place.run, name) for name in place.run.__struct_fields__}
+    return create_run(place.directory.parent, place.run._replace(id=new_id()))
 
 
 def test_a_real_process_serves_and_a_late_follower_sees_its_plan(tmp_path: Path) -> None:

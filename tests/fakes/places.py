@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ipc.endpoints import Run, RunPlace, create_run, new_id
 
@@ -21,11 +22,9 @@ def short_directory() -> Iterator[Path]:
 
 
 @contextmanager
-def run_place(workspace: Path, **changes: object) -> Iterator[RunPlace]:
+def run_place(workspace: Path, **changes: Any) -> Iterator[RunPlace]:
     """A run of its own in a root of its own."""
     with short_directory() as root:
         run = Run(id=new_id(), session_id="s-test", workspace=str(workspace), pid=os.getpid(), front="none")
-        for name, value in changes.items():
-            run = type(run)(**{**{f: getattr(run, f) for f in run.__struct_fields__}, name: value})
-        place = create_run(root, run)
+        place = create_run(root, run._replace(**changes))
         yield place
