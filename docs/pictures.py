@@ -5,10 +5,12 @@ the terminal got.
 """
 
 import shutil
+import subprocess
 import sys
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from html import escape
 from itertools import groupby
 from pathlib import Path
@@ -16,13 +18,16 @@ from typing import Final
 
 from pyte.screens import Char, Screen
 
-from tests.fakes.terminal import ENVIRONMENT, TerminalProgram
+from tests.fakes.terminal import ENTER, F2, TerminalProgram
 
 ROOT: Final = Path(__file__).parents[1]
 PROMPT: Final = (
     "Survey this repository: what is it, where does it start, how is it tested, what needs attention?"
 )
-LEAVE: Final = "/quit\r"
+LEAVE: Final = f"/quit{ENTER}"
+AT_WORK: Final = ("SUBAGENT", " delegate ", "working")
+FRAME_END: Final = b"\x1b[?25h"
+"""The screen shows its cursor last, so a frame that ends with this is whole."""
 DEADLINE_S: Final = 60.0
 CELL_WIDTH: Final = 8.43
 """Width of a character at 14 px in the fonts named below; `textLength` makes any other font fit."""
@@ -111,57 +116,57 @@ def _colour(name: str, default: str) -> str:
     return NAMED.get(name) or f"#{name}"
 
 
-def picture(
-    command: list[str], columns: int, rows: int, until: Callable[[str], bool], title: str, workspace: Path
-) -> str:
-    """Run a command in a terminal of a size until its screen is as wanted; return the SVG."""
-    with tempfile.TemporaryDirectory() as home:
-        environment = {"HOME": home, "XDG_STATE_HOME": f"{home}/state", "XDG_CONFIG_HOME": f"{home}/config"}
-        with TerminalProgram(command, columns, rows, ENVIRONMENT | environment, workspace) as program:
-            program.until(lambda: until(program.text), title, DEADLINE_S)
-            drawn = svg(program.screen, title)
-            program.type(LEAVE)
-            program.until(lambda: program.ended, "the end", DEADLINE_S)
-            return drawn
+@dataclass(frozen=True)
+class Wanted:
+    """One picture of the demo: its size, the keys to press at the end of the turn, when it is ready."""
+
+    columns: int
+    rows: int
+    title: str
+    ready: Callable[[str], bool]
+    pressed: str = ""
 
 
-def fido() -> list[str]:
-    """Return the command line of the installed Fido."""
-    found = shutil.which("fido", path=sysconfig.get_path("scripts"))
-    if found is None:
-        raise SystemExit("docs.pictures: fido is not installed here; run: make setup")
-    return [found]
+WANTED: Final = (
+    Wanted(120, 36, "A subagent at work, at 120 columns", lambda text: all(map(text.__contains__, AT_WORK))),
+    Wanted(80, 30, "The report, at 80 columns", lambda text: "ready" in text.partition("\n")[0]),
+    Wanted(60, 28, "The whole plan on a key, at 60 columns", lambda text: "evidence" in text, pressed=F2),
+)
+
+
+def picture(wanted: Wanted, command: list[str], home: Path) -> str:
+    """Play the demo in a clone of this repository below `home`; return the SVG."""
+    workspace = home / "fido"
+    subprocess.run(["git", "clone", "-q", str(ROOT), str(workspace)], check=True)
+    environment = {"HOME": str(home), "XDG_RUNTIME_DIR": str(home)}
+    with TerminalProgram([*command, PROMPT], wanted.columns, wanted.rows, environment, workspace) as program:
+        if wanted.pressed:
+            program.until(
+                lambda: "Plan 5/5" in program.text and "ready" in program.text, "the end", DEADLINE_S
+            )
+            program.type(wanted.pressed)
+        program.until(
+            lambda: program.written.endswith(FRAME_END) and wanted.ready(program.text),
+            wanted.title,
+            DEADLINE_S,
+        )
+        drawn = svg(program.screen, wanted.title)
+        program.type(wanted.pressed + LEAVE)
+        program.until(lambda: program.ended, "the end", DEADLINE_S)
+    return drawn
 
 
 def main() -> int:
     """Write the pictures of the demo at three widths."""
-    ended = "ready"
-    wanted: list[tuple[str, int, int, Callable[[str], bool], str]] = [
-        (
-            "screen-120",
-            120,
-            34,
-            lambda text: "SUBAGENT" in text,
-            "Fido at 120 columns while a subagent works",
-        ),
-        (
-            "screen-80",
-            80,
-            30,
-            lambda text: ended in text and "Plan" in text,
-            "Fido at 80 columns with its report",
-        ),
-        (
-            "screen-60",
-            60,
-            28,
-            lambda text: ended in text and "Plan" in text,
-            "Fido at 60 columns: the plan in one row",
-        ),
-    ]
-    for name, columns, rows, until, title in wanted:
-        path = ROOT / "docs" / f"{name}.svg"
-        path.write_text(picture([*fido(), PROMPT], columns, rows, until, title, ROOT), encoding="utf-8")
+    fido = shutil.which("fido", path=sysconfig.get_path("scripts"))
+    if fido is None:
+        sys.stderr.write("docs.pictures: fido is not installed here; run: make setup\n")
+        return 1
+    for wanted in WANTED:
+        with tempfile.TemporaryDirectory(prefix="fido-", dir="/tmp") as home:
+            drawn = picture(wanted, [fido], Path(home))
+        path = ROOT / "docs" / f"screen-{wanted.columns}.svg"
+        path.write_text(drawn, encoding="utf-8")
         sys.stdout.write(f"{path.relative_to(ROOT)}\n")
     return 0
 

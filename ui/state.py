@@ -63,8 +63,10 @@ class Conversation:
     running: bool = False
     running_since: float | None = None
     """Monotonic seconds; None when the turn was not seen starting."""
-    answered: bool = False
-    """Whether the running turn has said something after its last tool call."""
+    said: list[str] = field(default_factory=list)
+    """The turn's last message as it streamed, in pieces."""
+    next_message: bool = False
+    """Whether the next piece begins another message: a tool has run."""
     transcript: Transcript = field(default_factory=Transcript)
     usage: UsageReported | None = None
     asks: dict[str, AskRaised] = field(default_factory=dict)
@@ -125,15 +127,16 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
     """Fold one fact into the state. `now`: monotonic seconds, None for the past of a snapshot."""
     talk = state.conversation
     match fact:
-        case MessageDelta(kind=kind, text=text):
-            talk.answered |= kind == "text"
-            talk.transcript.stream("answer" if kind == "text" else "reasoning", text)
+        case MessageDelta(kind="reasoning", text=text):
+            talk.transcript.stream("reasoning", text)
+        case MessageDelta(text=text):
+            _say(talk, text)
         case SessionOpened():
             talk.session = _cleaned(fact)
         case TurnStarted():
             _start_turn(talk, fact, now)
         case ToolStarted(call_id=call_id, name=name, summary=summary):
-            talk.answered = False
+            talk.next_message = True
             talk.transcript.start_tool(call_id, _line(name, 40), _line(summary), now)
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
             detail = "" if status == "ok" else _first_lines(fact.display)
@@ -162,10 +165,18 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             assert_never(fact)
 
 
+def _say(talk: Conversation, text: str) -> None:
+    if talk.next_message:
+        talk.next_message = False
+        talk.said.clear()
+    talk.said.append(text)
+    talk.transcript.stream("answer", text)
+
+
 def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> None:
     talk.transcript.abandon_tools()
     talk.turn, talk.running, talk.running_since = fact.turn, True, now
-    talk.answered = False
+    talk.said.clear()
     talk.activity = None
     talk.transcript.say("prompt", fact.prompt.strip("\n"))
 
@@ -174,7 +185,7 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
     transcript = talk.transcript
     transcript.close()
     transcript.abandon_tools()
-    if fact.final_text and not talk.answered:
+    if fact.final_text.strip() not in ("", "".join(talk.said).strip()):
         transcript.say("answer", fact.final_text)
     problem = fact.problem
     if fact.status == "cancelled":
