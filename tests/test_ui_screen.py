@@ -22,10 +22,12 @@ from ipc.messages import (
     ToolStarted,
     TurnStarted,
 )
-from tests.fakes.facts import FACTS, LICENSE, PLAN, activity, approval, finished, session, usage
+from tests.fakes.facts import FACTS, LICENSE, PLAN, TEXTS, activity, approval, finished, session, usage
 from tests.fakes.screen import Desktop
 from ui import theme
 from ui.asking import GRACE_S
+from ui.blocks import steady
+from ui.desk import Message
 from ui.terminal import in_ascii
 
 WIDTHS = [40, 60, 80, 120, 200]
@@ -407,6 +409,28 @@ def test_help_lists_keys_and_commands() -> None:
     assert "Keys and commands" not in desk.press("esc").text
 
 
+def test_a_paste_into_an_armed_approval_is_a_draft_and_no_answer() -> None:
+    desk = ask().press("begin paste", "1", "enter", "ctrl c", "end paste")
+    assert desk.orders == []
+    assert "› 1" in desk.text
+
+
+def test_a_paste_into_the_sentence_is_text_whatever_is_in_it() -> None:
+    desk = ask().press("4", "begin paste", *"no", "enter", "esc", "ctrl c", *"way", "end paste", "enter")
+    assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no\nway")]
+
+
+def test_taking_back_nothing_changes_nothing() -> None:
+    assert "› draft" in Desktop().type("draft").press("meta up").text
+
+
+def test_a_long_message_leaves_room_on_a_small_screen() -> None:
+    desk = working(40, 10)
+    desk.view.desk.message = Message("error", "The plan store did not answer. " * 20)
+    assert "The plan store" in desk.text
+    assert "Ask Fido" in desk.text
+
+
 def test_a_question_mark_within_a_draft_is_a_question_mark() -> None:
     assert "› why?" in Desktop().type("why?").text
 
@@ -475,18 +499,34 @@ def test_ascii_terminals_get_ascii() -> None:
         max_size=6,
     ),
     st.booleans(),
+    st.lists(TEXTS, max_size=5),
+    st.none()
+    | st.builds(Message, level=st.sampled_from(["info", "warning", "error"]), text=TEXTS.map(steady)),
 )
-@example([say("…"), PlanChanged(plan=Plan(items=(LICENSE,)))], [(40, 10), (41, 10), (1, 1)], [], True)
+@example(
+    [say("…"), PlanChanged(plan=Plan(items=(LICENSE,)))], [(40, 10), (41, 10), (1, 1)], [], True, [], None
+)
+@example(
+    [activity("x"), PlanChanged(plan=PLAN)], [(40, 10)], [], False, ["q"] * 5, Message("error", "word " * 60)
+)
+@example([approval(), activity("x")], [(80, 18)], [], False, ["q"] * 5, Message("error", "word " * 60))
 def test_any_facts_at_any_size_are_drawn_and_never_wider_than_the_screen(
-    facts: list[AnyFact], sizes: list[tuple[int, int]], pressed: list[str], ascii_only: bool
+    facts: list[AnyFact],
+    sizes: list[tuple[int, int]],
+    pressed: list[str],
+    ascii_only: bool,
+    queue: list[str],
+    message: Message | None,
 ) -> None:
     desk = Desktop(*sizes[0], glyphs=theme.ASCII if ascii_only else theme.UNICODE)
     for fact in facts:
         desk.tell(fact)
         _draw_exactly(desk)
+    desk.view.desk.queue += map(steady, queue)
     for size in sizes:
         desk.size = size
         desk.wait(1).press(*pressed)
+        desk.view.desk.message = message
         _draw_exactly(desk)
 
 

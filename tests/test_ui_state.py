@@ -228,5 +228,11 @@ def test_a_notice_is_a_note() -> None:
     ]
 
 
+def test_a_note_does_not_cut_a_message_in_two() -> None:
+    state = told(say("Hel"), NoticeRaised(level="info", message="note"), say("lo\nwor"), say("ld"))
+    assert texts(state, "answer") == ["Hello", "world"]
+    assert isinstance(blocks(state)[-1], NoteBlock)
+
+
 def test_usage_is_kept_as_it_was_reported() -> None:
     assert told(usage()).conversation.usage == usage()

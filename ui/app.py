@@ -5,6 +5,7 @@ process with the terminal restored; nothing is caught to go on with a frozen scr
 """
 
 import asyncio
+import contextlib
 import logging
 import os
 import signal
@@ -12,11 +13,13 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, assert_never
 
 import urwid
 
 from ipc import kernel
+from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
 from ui import theme
 from ui.desk import Desk, Order
@@ -81,6 +84,8 @@ class App:
 
     def _first_frame(self) -> None:
         self._main.draw_screen()
+        with contextlib.suppress(OSError):
+            Path(self._run_directory, DRAWN).touch()
         self._loop.call_soon(self._connect)
 
     def _connect(self) -> None:
@@ -189,4 +194,4 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    kernel.leave(main(sys.argv[1:]))

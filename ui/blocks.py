@@ -77,6 +77,8 @@ class Transcript:
     _open: TextKind | None = None
     _cleaner: StreamCleaner = field(default_factory=StreamCleaner)
     _newlines: int = 0
+    _tail: int = -1
+    """Where the last block of the open message stands; notes may stand below it."""
 
     def say(self, kind: TextKind, text: str) -> None:
         """Add a whole message."""
@@ -115,8 +117,7 @@ class Transcript:
         block.revision += 1
 
     def note(self, level: Level, text: str, next_step: str = "") -> None:
-        """Add a note."""
-        self.close()
+        """Add a note, below a message that is being streamed."""
         self.blocks.append(NoteBlock(level, text, next_step, first=not self._last_is(NoteBlock)))
 
     def abandon_tools(self) -> None:
@@ -144,26 +145,37 @@ class Transcript:
         if not line or kind is None:
             return
         if self._newlines < 0:
-            self.blocks.append(TextBlock(kind, "", first=True))
+            self._begin(TextBlock(kind, "", first=True))
         for _ in range(self._newlines):
-            self.blocks.append(TextBlock(kind, "", first=False))
+            self._go_on(TextBlock(kind, "", first=False))
         self._newlines = 0
-        block = self.blocks[-1]
-        assert isinstance(block, TextBlock)
+        block = self._last_of_message()
         block.text += line
         block.revision += 1
         while len(block.text) > LINE_LIMIT:
             cut = block.text.rfind(" ", LINE_LIMIT // 2, LINE_LIMIT) + 1 or LINE_LIMIT
             rest = TextBlock(kind, block.text[cut:], first=False)
             block.text = block.text[:cut]
-            self.blocks.append(rest)
+            self._go_on(rest)
             block = rest
 
     def _add_reasoning(self, shown: str) -> None:
         if self._newlines < 0:
-            self.blocks.append(TextBlock("reasoning", "", first=True))
+            self._begin(TextBlock("reasoning", "", first=True))
             self._newlines = 0
-        block = self.blocks[-1]
-        assert isinstance(block, TextBlock)
+        block = self._last_of_message()
         block.text = (block.text + shown.translate(_STEADY))[-LINE_LIMIT:]
         block.revision += 1
+
+    def _begin(self, block: TextBlock) -> None:
+        self.blocks.append(block)
+        self._tail = len(self.blocks) - 1
+
+    def _go_on(self, block: TextBlock) -> None:
+        self._tail += 1
+        self.blocks.insert(self._tail, block)
+
+    def _last_of_message(self) -> TextBlock:
+        block = self.blocks[self._tail]
+        assert isinstance(block, TextBlock)
+        return block

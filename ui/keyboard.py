@@ -22,6 +22,9 @@ class Keyboard:
         if screen.composer.editor.pasting or (key == keys.PASTE_BEGIN and not answering):
             screen.composer.keypress(size, key)
             return []
+        if form is not None and form.pasting:
+            form.answer_key(size[0], key)
+            return []
         desk.message = None
         action = keys.action_of(key)
         if action == "interrupt":

@@ -1,7 +1,7 @@
 """The whole screen for any size: which part stands where, and who gets a key."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
@@ -20,6 +20,7 @@ MIN_ROWS: Final = 10
 NARROW: Final = 80
 """Below this width the plan is a strip and an overlay, from it on a panel."""
 _QUEUE_SHOWN: Final = 3
+_MESSAGE_ROWS: Final = 4
 _COMPOSER_ROWS: Final = 8
 _ROOM_FOR_BOTH: Final = 10
 """Rows from which on an ask and the draft both find room."""
@@ -35,7 +36,7 @@ class Screen(urwid.Widget):
 
     _sizing = frozenset([urwid.BOX])
     _selectable = True
-    no_cache = ["render"]  # noqa: RUF012 - the form urwid reads
+    no_cache: ClassVar[list[str]] = ["render"]
 
     def __init__(self, view: View, on_key: Callable[[Size, str], str | None]) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class Screen(urwid.Widget):
             lambda: activity_bar.role(view),
         )
         self._strip = self._row(lambda columns: plan_panel.plan_strip(view, columns))
-        self._status = self._row(lambda columns: status_line.status_line(view, columns))
+        self._status = self._row(lambda columns: status_line.status_line(view, columns, self._answering))
 
     def changed(self) -> None:
         """Draw what the state now says."""
@@ -102,38 +103,49 @@ class Screen(urwid.Widget):
             rows.append(self._strip)
         return rows
 
+    @property
+    def _answering(self) -> status_line.Answering:
+        return "not" if self.form is None or not self.form.armed else self.form.answering
+
     def _below(self, columns: int, room: int) -> list[Placed]:
         """Return what stands below the transcript, in at most `room` rows."""
-        form = self.form
-        answering = form is not None and form.armed
-        self.view.answering = "not" if form is None or not answering else form.answering
+        form, answering = self.form, self._answering != "not"
         status: Placed = (self._status, False)
         room -= 2  # The status line and the rule above the composer.
-        self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))
         if form is not None and room < _ROOM_FOR_BOTH:
             form.limit = room + 1
             return [(form, answering), status]
-        notes: list[Placed] = [(note, False) for note in self._notes()]
+        self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))
+        room -= self.composer.rows((columns,))
+        notes = self._notes(columns, room if form is None else room // 3)
         rule = urwid.AttrMap(urwid.Divider(self.view.glyphs.rule), "dim")
-        writing: list[Placed] = [*notes, (rule, False), (self.composer, not answering), status]
+        writing: list[Placed] = [
+            *((note, False) for note in notes),
+            (rule, False),
+            (self.composer, not answering),
+            status,
+        ]
         if form is None:
             return writing
-        form.limit = room - self.composer.rows((columns,)) - sum(note.rows((columns,)) for note, _ in notes)
+        form.limit = room - sum(note.rows((columns,)) for note in notes)
         return [(form, answering), *writing]
 
-    def _notes(self) -> list[AbstractFlowWidget]:
-        """Return what waits to be sent, and the line for the person."""
-        desk, glyphs = self.view.desk, self.view.glyphs
-        queued = [" ".join(text.split()) for text in desk.queue]
-        if len(queued) > _QUEUE_SHOWN:
-            queued[_QUEUE_SHOWN - 1 :] = [f"and {len(queued) - _QUEUE_SHOWN + 1} more"]
-        notes: list[AbstractFlowWidget] = [
-            self._row(_constant([("dim", " queued  "), (None, text)])) for text in queued
-        ]
-        if desk.message is not None:
-            level = desk.message.level
-            notes.append(urwid.Text((LEVEL_ROLE[level], f" {glyphs.level[level]} {desk.message.text}")))
-        return notes
+    def _notes(self, columns: int, room: int) -> list[AbstractFlowWidget]:
+        """Return what waits to be sent and the line for the person, in at most `room` rows."""
+        message = self._message(columns, room)
+        queued = [" ".join(text.split()) for text in self.view.desk.queue]
+        shown = min(_QUEUE_SHOWN, max(0, room - sum(widget.rows((columns,)) for widget in message)))
+        if len(queued) > shown:
+            queued[max(0, shown - 1) :] = [f"and {len(queued) - shown + 1} more"][:shown]
+        return [*(self._row(_constant([("dim", " queued  "), (None, text)])) for text in queued), *message]
+
+    def _message(self, columns: int, room: int) -> list[AbstractFlowWidget]:
+        message = self.view.desk.message
+        if message is None or room <= 0:
+            return []
+        part: Part = (LEVEL_ROLE[message.level], f" {self.view.glyphs.level[message.level]} {message.text}")
+        text = urwid.Text(part)
+        return [text if text.rows((columns,)) <= min(room, _MESSAGE_ROWS) else self._row(_constant([part]))]
 
     def _body(self, columns: int, rows: int) -> urwid.Canvas:
         if columns < NARROW:

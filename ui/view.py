@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from ipc.messages import AskRaised
 from ui.desk import Desk
@@ -21,8 +20,6 @@ class View:
     """Monotonic seconds."""
     home: str
     """The person's home directory, to shorten paths."""
-    answering: Literal["not", "choosing", "writing"] = "not"
-    """Whether keys answer an ask just now, and how; the screen says so."""
 
     @property
     def phase(self) -> int:

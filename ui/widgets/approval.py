@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
@@ -24,7 +24,7 @@ class AskForm(urwid.Widget):
 
     _sizing = frozenset([urwid.FLOW])
     _selectable = True
-    no_cache = ["render"]  # noqa: RUF012 - the form urwid reads
+    no_cache: ClassVar[list[str]] = ["render"]
 
     def __init__(self, view: View, ask: AskRaised) -> None:
         super().__init__()
@@ -50,6 +50,11 @@ class AskForm(urwid.Widget):
     def answering(self) -> Literal["choosing", "writing"]:
         """What the keys do now."""
         return "choosing" if self._editor is None else "writing"
+
+    @property
+    def pasting(self) -> bool:
+        """Whether a paste is coming into the sentence."""
+        return self._editor is not None and self._editor.pasting
 
     def rows(self, size: Size, focus: bool = False) -> int:
         return min(self.limit, sum(rows for _, rows, _ in self._layout(size[0])))

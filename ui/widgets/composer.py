@@ -1,5 +1,7 @@
 """Where the person writes: any number of lines, a paste taken whole, nothing lost."""
 
+from typing import ClassVar
+
 import urwid
 
 from ipc.terminal_text import clean
@@ -59,7 +61,7 @@ class Composer(urwid.Widget):
 
     _sizing = frozenset([urwid.FLOW])
     _selectable = True
-    no_cache = ["render"]  # noqa: RUF012 - the form urwid reads
+    no_cache: ClassVar[list[str]] = ["render"]
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__()
@@ -68,14 +70,13 @@ class Composer(urwid.Widget):
         """Most rows it may take."""
         self._mark = urwid.Text(("brand", f"{glyphs.prompt} "))
         self._top = 0
-        self.columns = 1
 
     def rows(self, size: Size, focus: bool = False) -> int:
         return min(self.limit, self.editor.rows((self._room(size),)))
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        self.columns = self._room(size)
-        text = urwid.CompositeCanvas(self.editor.render((self.columns,), focus))
+        columns = self._room(size)
+        text = urwid.CompositeCanvas(self.editor.render((columns,), focus))
         shown = min(self.limit, text.rows())
         if text.cursor is not None:
             row = text.cursor[1]
@@ -84,13 +85,15 @@ class Composer(urwid.Widget):
         text.trim(self._top, shown)
         mark = urwid.CompositeCanvas(self._mark.render((_MARK,)))
         mark.pad_trim_top_bottom(0, shown - 1)
-        return urwid.CanvasJoin([(mark, None, False, _MARK), (text, None, focus, self.columns)])
+        return urwid.CanvasJoin([(mark, None, False, _MARK), (text, None, focus, columns)])
 
     def keypress(self, size: Size, key: str) -> str | None:
         return None if self.editor.type(self._room(size), key) else key
 
     def give_back(self, text: str) -> None:
         """Put a text that was not sent before what is written now."""
+        if not text:
+            return
         draft = self.editor.edit_text
         self.editor.set_edit_text(f"{text}\n{draft}" if draft else text)
         self.editor.set_edit_pos(len(text))

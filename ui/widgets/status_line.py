@@ -1,15 +1,18 @@
 """The last row: mode, model, context and tokens, and the keys that matter now."""
 
-from typing import Final, assert_never
+from typing import Final, Literal, assert_never
 
 from ui import figures, keys
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width
 
+Answering = Literal["not", "choosing", "writing"]
+"""Whether keys answer an ask just now, and how."""
+
 _SHORT: Final = 60
 
 
-def status_line(view: View, columns: int) -> Content:
+def status_line(view: View, columns: int, answering: Answering) -> Content:
     """Return figures on the left and as many key hints on the right as there is room for."""
     left: list[Part] = []
     for figure in _figures(view, short=columns < _SHORT):
@@ -18,7 +21,7 @@ def status_line(view: View, columns: int) -> Content:
             break
         left += part
     right: list[Part] = []
-    for name, does in _hints(view):
+    for name, does in _hints(view, answering):
         hint: list[Part] = [(None, name), ("dim", f" {does}  ")]
         if parts_width(left) + parts_width(right) + parts_width(hint) + 2 > columns:
             break
@@ -48,20 +51,20 @@ def _figures(view: View, *, short: bool) -> list[list[Part]]:
     return figures_
 
 
-def _hints(view: View) -> list[tuple[str, str]]:
+def _hints(view: View, answering: Answering) -> list[tuple[str, str]]:
     if view.desk.overlay is not None:
         return [(keys.shown("cancel"), "close"), (keys.shown("line_down"), "scroll")]
     if view.waiting_ask is not None:
-        return _answer_hints(view)
+        return _answer_hints(answering)
     hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan"), (keys.shown("newline"), "new line")]
     if view.state.conversation.running:
         return [(keys.shown("cancel"), "stop"), (keys.shown("send"), "queue"), *hints]
     return [(keys.shown("send"), "send"), *hints]
 
 
-def _answer_hints(view: View) -> list[tuple[str, str]]:
+def _answer_hints(answering: Answering) -> list[tuple[str, str]]:
     cancel = keys.shown("cancel")
-    match view.answering:
+    match answering:
         case "not":
             return [(cancel, "stop")]
         case "choosing":
@@ -69,4 +72,4 @@ def _answer_hints(view: View) -> list[tuple[str, str]]:
         case "writing":
             return [(keys.shown("send"), "answer"), (cancel, "back")]
         case _:
-            assert_never(view.answering)
+            assert_never(answering)
