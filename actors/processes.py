@@ -1,19 +1,23 @@
 """The actors' processes: how each is started, which ones live, and one run of them from start to end.
 
-The actors are started before the supervisor imports what it needs itself, so that all load side by side.
+What a person waits for is started first, before the supervisor imports what it needs itself; the worker,
+which is needed last, is started last.
 """
 
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from actors.directories import state_directory
 from actors.environment import without_keys
+from actors.last_words import say
 from actors.process_tree import end_all
 from actors.saved_terminal import SavedTerminal
 from ipc import kernel
+from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
 
 if TYPE_CHECKING:
@@ -29,11 +33,14 @@ MODULES: Final = {
     "plan_store": "actors.plan_store",
     "worker": "actors.worker",
 }
-SERVICES: Final[tuple["ActorName", ...]] = ("parent", "plan_store", "worker")
 FRONTS: Final = ("ui", "headless")
+FIRST_FRAME_S: Final = 1.0
+"""Longest time that a screen has two processors to itself and the parent."""
+ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 KEPT_LOGS: Final = 20
 FAILED: Final = 1
 NOT_STARTED: Final = 127
+_STEP_S: Final = 0.005
 
 
 class Processes:
@@ -95,14 +102,17 @@ def supervise(
     terminal = SavedTerminal()
     kernel.adopt_orphans()
     signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # we stop when the front has stopped
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ENDS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _leave)
     last_words = ""
     try:
         processes = Processes(place, commands or _commands(), _log_file(place))
-        for actor in (front, *SERVICES):
+        for actor in (front, "parent"):
             processes.start(actor)
+        if front == "ui":
+            _let_draw(place.directory / DRAWN)
+        processes.start("plan_store")
         from actors.supervisor import Supervisor, run
 
         supervisor = Supervisor(place, front, processes, terminal)
@@ -111,19 +121,32 @@ def supervise(
     except OSError as error:
         status, last_words = FAILED, f"could not start: {error.strerror}: {error.filename or 'a process'}"
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        for number in ENDS:
+            signal.signal(number, _go_on)
         end_all()
         terminal.restore()
         place.remove()
     if last_words:
-        sys.stderr.write(f"fido: {last_words}\n")
+        say(last_words)
     return status
 
 
+def _let_draw(drawn: Path) -> None:
+    """Start nothing more until the first frame stands: on two processors it would come half as fast."""
+    deadline = time.monotonic() + FIRST_FRAME_S
+    while not drawn.exists() and time.monotonic() < deadline:
+        time.sleep(_STEP_S)
+
+
 def _leave(number: int, _: object) -> NoReturn:
-    """Take a signal that comes before the supervisor listens."""
+    """Take a signal that comes before the supervisor listens; a second one must not disturb the end."""
+    for each in ENDS:
+        signal.signal(each, _go_on)
     raise SystemExit(128 + number)
+
+
+def _go_on(number: int, _: object) -> None:
+    """Take a signal when the end is on its way already."""
 
 
 def _commands() -> dict[str, list[str]]:

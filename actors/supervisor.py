@@ -14,7 +14,8 @@ from actors.restarts import RestartBudget, Verdict
 from actors.saved_terminal import SavedTerminal
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
-from ipc.messages import ActorName, NoticeRaised, ProcessExited, ProcessStarted
+from ipc.errors import IpcError
+from ipc.messages import ActorName, NoticeRaised, Ping, ProcessExited, ProcessStarted
 
 __all__ = ["Supervisor", "run"]
 
@@ -24,6 +25,8 @@ FRONT_S: Final = 0.4
 """How long the front may take to end after SIGTERM; it is asked first, so that it goes in good order."""
 OTHERS_S: Final = 0.7
 """How long the others may take then. Together with `PASSED_ON_S` and the killing this is two seconds."""
+PARENT_FIRST_S: Final = 2.0
+"""How long the worker's start waits for the parent to answer."""
 SWEEP_S: Final = 1.0
 """Between two looks for strays that came without an actor's death."""
 STOPS: Final = frozenset({signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
@@ -69,6 +72,8 @@ class Supervisor(Actor):
         for pid, actor in self._processes.alive.items():
             self.publish(ProcessStarted(actor=actor, pid=pid))
         self._tick()
+        await self._until_parent_listens()
+        self._start("worker")
 
     def on_signal(self, number: signal.Signals) -> None:
         """A headless front takes a signal itself and ends the run; a screen is closed."""
@@ -105,6 +110,13 @@ class Supervisor(Actor):
         while not self._processes.alive.keys().isdisjoint(pids):
             self._changed.clear()
             await self._changed.wait()
+
+    async def _until_parent_listens(self) -> None:
+        """The worker is needed last: it must not take a processor from the parent's start."""
+        parent = self.link(self.place.mailbox("parent"))
+        with contextlib.suppress(IpcError):
+            await parent.ask(Ping(), PARENT_FIRST_S)
+        parent.close()
 
     def _tick(self) -> None:
         self._look()
@@ -144,10 +156,13 @@ class Supervisor(Actor):
         if status not in (0, -signal.SIGTERM):
             message = f"The {actor} process ended ({_ending(status)}) and was started again."
             self.publish(NoticeRaised(level="warning", message=message))
+        self._start(actor)
+
+    def _start(self, actor: ActorName) -> None:
         try:
             pid = self._processes.start(actor)
         except OSError as error:
-            self._give_up(FAILED, f"the {actor} process ended and could not be started: {error.strerror}")
+            self._give_up(FAILED, f"the {actor} process could not be started: {error.strerror}")
         else:
             self.publish(ProcessStarted(actor=actor, pid=pid))
 

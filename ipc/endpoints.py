@@ -32,6 +32,8 @@ FRAME_LIMIT: Final = 64 * 1024 * 1024
 
 PATH_LIMIT: Final = 107
 """Bytes of a unix socket path on Linux, the closing NUL not counted."""
+DRAWN: Final = "drawn"
+"""File in the run directory that a screen makes when its first frame stands."""
 _LONGEST_NAME: Final = "/r-0123456789ab/workers/w-9999999-4194304.ipc"
 
 
