@@ -43,7 +43,7 @@ def guard(work: Callable[[], int]) -> int:
     if child == 0:
         kernel.die_with_parent(guarding, signal.SIGTERM)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        return work()
+        kernel.leave(work())
     status = _wait_for(child, watched)
     _sweep()
     terminal.restore()
@@ -94,13 +94,15 @@ def _sweep() -> None:
 
 
 def _killed(number: int) -> int:
-    if number not in ENDS:
-        sys.stderr.write(
-            f"fido: killed by {signal.Signals(number).name}; everything it had started was ended, too. "
-            "The plan and the session are on disk: fido sessions lists them.\n"
-        )
-        return FAILED
-    return 128 + number
+    from actors.last_words import say
+
+    if number in ENDS:
+        return 128 + number
+    say(
+        f"killed by {signal.Signals(number).name}; everything it had started was ended, too. "
+        "The plan and the session are on disk: fido sessions lists them."
+    )
+    return FAILED
 
 
 def _is_ignored(number: signal.Signals) -> bool:
@@ -108,4 +110,4 @@ def _is_ignored(number: signal.Signals) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    kernel.leave(main(sys.argv[1:]))
