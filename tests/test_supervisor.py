@@ -112,7 +112,12 @@ def test_what_a_killed_actor_leaves_is_killed_and_a_living_ones_daemons_are_not(
 def test_only_the_parent_gets_a_key(on: Stage) -> None:
     play = on.start("headless", headless="well.front", **WELL)
     keys = {behaviour: KEY in on.environment_of(behaviour) for behaviour in ("well.front", *WELL.values())}
-    assert keys == {"well.front": False, "well.parent": True, "well.plan_store": False, "well.worker": False}
+    assert keys == {
+        "well.front": False,
+        "listening.parent": True,
+        "well.plan_store": False,
+        "well.worker": False,
+    }
     os.kill(play.guard, signal.SIGTERM)
     play.end()
 
@@ -166,13 +171,13 @@ def test_when_guard_or_supervisor_is_killed_everything_ends(on: Stage, name: str
 def test_a_supervisor_that_was_stopped_for_a_while_goes_on(on: Stage) -> None:
     gate = on.gate("gate")
     play = on.start("headless", headless="until=gate", **WELL)
-    victim = on.player("well.parent")
+    victim = on.player("listening.parent")
     supervisor = parent_of(victim)
     os.kill(supervisor, signal.SIGSTOP)
     os.kill(victim, signal.SIGKILL)
-    assert on.players("well.parent") == [victim]
+    assert on.players("listening.parent") == [victim]
     os.kill(supervisor, signal.SIGCONT)
-    on.player("well.parent", 2)
+    on.player("listening.parent", 2)
     gate.write_bytes(b"0")
     assert play.end() == (0, "")
 
@@ -204,7 +209,7 @@ def test_a_state_folder_that_can_not_be_written_is_told_with_the_way_out(on: Sta
 
 def test_it_publishes_what_becomes_of_the_actors_and_takes_a_stop(on: Stage) -> None:
     play = on.start("ui", ui="well.ui", **WELL)
-    parent = on.player("well.parent")
+    parent = on.player("listening.parent")
     place = RunPlace.open(next((on.root / "run").glob("r-*")))
 
     async def watch() -> None:

@@ -17,7 +17,7 @@ from tests.fakes.player import STAGE
 
 DEADLINE_S = 20.0
 KEY = "sk-canary-4711"
-WELL = {"parent": "well.parent", "plan_store": "well.plan_store", "worker": "well.worker"}
+WELL = {"parent": "listening.parent", "plan_store": "well.plan_store", "worker": "well.worker"}
 _START = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])

@@ -11,6 +11,7 @@ import tty
 from pathlib import Path
 
 from ipc import kernel
+from ipc.endpoints import DRAWN
 
 STAGE = "FIDO_TEST_STAGE"
 DAEMONS = r"""
@@ -43,8 +44,10 @@ def main(argv: list[str]) -> int:
             assert started.stdout is not None
             started.stdout.readline()
         case "screen":
-            return screen(stage, behaviour)
-    enter(stage, behaviour)
+            return screen(stage, behaviour, run_directory)
+        case "listening":
+            return listen(stage, behaviour, run_directory)
+    enter(stage, behaviour, run_directory)
     match name:
         case "exit":
             return int(value)
@@ -58,7 +61,21 @@ def main(argv: list[str]) -> int:
         signal.pause()
 
 
-def screen(stage: Path, behaviour: str) -> int:
+def listen(stage: Path, behaviour: str, run_directory: str) -> int:
+    """Be a parent that answers."""
+    from ipc.actor import Actor, run
+    from ipc.endpoints import RunPlace
+
+    class Listening(Actor):
+        name = "parent"
+
+        async def on_bound(self) -> None:
+            enter(stage, behaviour, run_directory)
+
+    return run(Listening(RunPlace.open(run_directory)))
+
+
+def screen(stage: Path, behaviour: str, run_directory: str) -> int:
     """Draw, and give the terminal back on SIGTERM; stop and go on as a screen does."""
     saved = tty.tcgetattr(0)
 
@@ -80,7 +97,7 @@ def screen(stage: Path, behaviour: str) -> int:
     signal.signal(signal.SIGTSTP, stop)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     draw()
-    enter(stage, behaviour)
+    enter(stage, behaviour, run_directory)
     try:
         while os.read(0, 1) not in (b"q", b""):
             pass
@@ -91,7 +108,8 @@ def screen(stage: Path, behaviour: str) -> int:
     return 0
 
 
-def enter(stage: Path, behaviour: str) -> None:
+def enter(stage: Path, behaviour: str, run_directory: str) -> None:
+    Path(run_directory, DRAWN).touch()
     made = stage / f".{os.getpid()}"
     made.write_text("\n".join(f"{name}={value}" for name, value in os.environ.items()), encoding="utf-8")
     made.rename(stage / f"{behaviour}.{os.getpid()}")
