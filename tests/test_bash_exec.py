@@ -113,6 +113,10 @@ def test_at_its_deadline_a_command_ends_with_what_it_had_printed(tool: BashExec,
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text(encoding='utf-8').strip()}").exists()
 
 
+def test_a_command_that_has_closed_its_output_ends_at_its_deadline_too(tool: BashExec) -> None:
+    assert "status timed_out" in run(tool, "echo x; exec >&- 2>&-; sleep 1000", timeout_ms=300)
+
+
 @pytest.mark.parametrize("squeeze", ["", "| tr -d '\\n'"], ids=["lines", "one line"])
 def test_long_output_is_cut_in_the_middle_and_says_so(tool: BashExec, squeeze: str) -> None:
     text = run(tool, f"echo first; yes xxxxxxxxx {squeeze} | head -c 3000000; echo; echo last")

@@ -4,13 +4,11 @@
 class Clip:
     """Takes bytes as they are read and keeps the first `head` and the last `tail` of them."""
 
-    __slots__ = ("_head", "_tail", "_tail_limit", "_wanted", "lines", "total")
+    __slots__ = ("_head", "_tail", "_tail_limit", "_wanted", "total")
 
     def __init__(self, head: int, tail: int) -> None:
         self.total = 0
         """Bytes taken."""
-        self.lines = 0
-        """Line ends taken."""
         self._head: list[bytes] = []
         self._wanted = head
         self._tail = bytearray()
@@ -19,7 +17,6 @@ class Clip:
     def add(self, chunk: bytes) -> None:
         """Take the next bytes."""
         self.total += len(chunk)
-        self.lines += chunk.count(b"\n")
         if self._wanted:
             self._head.append(chunk[: self._wanted])
             chunk = chunk[self._wanted :]

@@ -36,7 +36,8 @@ TAKEN: Final = b"taken\n"
 """From here on the command may have begun."""
 
 _PIPE_BYTES: Final = 1 << 20
-_CHUNK: Final = 1 << 18
+_CHUNK: Final = 1 << 16
+_BURST: Final = 2 * _PIPE_BYTES // _CHUNK
 _LONGEST_POLL_MS: Final = 3_600_000
 
 
@@ -63,8 +64,6 @@ class Reply(TypedDict):
     """Exit status, or minus the number of the signal."""
     total: int
     """Bytes printed."""
-    lines: int
-    """Lines printed."""
     head: int
     tail: int
     background: list[tuple[int, str]]
@@ -139,6 +138,8 @@ class Watch:
         self._clip = Clip(request["head"], request["tail"])
         self._status: int | None = None
         self._output, write = os.pipe2(os.O_CLOEXEC)
+        os.set_blocking(self._output, False)
+        self._output_open = True
         with contextlib.suppress(OSError):  # the user's share of pipe memory may be spent
             fcntl.fcntl(self._output, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
         try:
@@ -154,19 +155,18 @@ class Watch:
     def until_end(self) -> Reply | None:
         """Read until the command ends, its time is up, or the caller hangs up: then there is no reply."""
         deadline = time.monotonic() + self._request["timeout_s"]
-        output_open = True
-        while output_open or self._status is None:
+        while self._output_open or self._status is None:
             left_ms = 1000 * (deadline - time.monotonic())
             if left_ms <= 0:
                 break
             for fd, _ in self._poll.poll(min(left_ms + 1, _LONGEST_POLL_MS)):
                 if fd == self._output:
-                    output_open = self._read()
+                    self._read()
                 elif fd == self._call.fileno() or signal.SIGTERM in self._signals.take():
                     process_tree.end_all(GRACE_S)
                     return None
-            if self._status is None and self._has_ended():
-                deadline = min(deadline, time.monotonic() + DRAIN_S)
+                elif self._status is None and self._has_ended():
+                    deadline = min(deadline, time.monotonic() + DRAIN_S)
         return self._end()
 
     def until_alone(self) -> None:
@@ -181,10 +181,7 @@ class Watch:
     def _end(self) -> Reply:
         if self._status is None:
             ended = process_tree.end_all(GRACE_S)
-            os.set_blocking(self._output, False)
-            with contextlib.suppress(BlockingIOError):
-                while self._read():
-                    pass
+            self._read()
             return self._reply("timed_out", ended.statuses.get(self._command, -signal.SIGKILL))
         return self._reply("exited", self._status)
 
@@ -194,7 +191,6 @@ class Watch:
             end=end,
             status=status,
             total=clip.total,
-            lines=clip.lines,
             head=len(clip.head),
             tail=len(clip.tail),
             background=[(pid, _name_of(pid)) for pid in process_tree.descendants(os.getpid())],
@@ -209,13 +205,19 @@ class Watch:
         self._poll.unregister(self._call)
         self._call.close()
 
-    def _read(self, *, keep: bool = True) -> bool:
-        chunk = os.read(self._output, _CHUNK)
-        if not chunk:
-            self._poll.unregister(self._output)
-        elif keep:
-            self._clip.add(chunk)
-        return bool(chunk)
+    def _read(self, *, keep: bool = True) -> None:
+        """Take what is in the pipe, in one go: a poll for each piece would cost as much as the piece."""
+        for _ in range(_BURST if self._output_open else 0):
+            try:
+                chunk = os.read(self._output, _CHUNK)
+            except BlockingIOError:
+                return
+            if not chunk:
+                self._output_open = False
+                self._poll.unregister(self._output)
+                return
+            if keep:
+                self._clip.add(chunk)
 
     def _has_ended(self) -> bool:
         self._status = process_tree.reap().statuses.get(self._command)

@@ -47,8 +47,8 @@ def _output(reply: Reply, output: bytes) -> str:
     head, tail = _whole_lines(output[: reply["head"]], output[reply["head"] :])
     left = total - len(head) - len(tail)
     marker = (
-        f"[... {left:,} of {total:,} bytes left out, {reply['lines']:,} lines in all: filter the output, "
-        "or send it to a file and read the part you need ...]"
+        f"[... {left:,} of {total:,} bytes left out: filter the output, or send it to a file and read the "
+        "part you need ...]"
     )
     return f"{plain(head)}\n{marker}\n{plain(tail)}"
 
