@@ -124,8 +124,22 @@ class Headless:
         return NEEDED_APPROVAL if status == 0 and self._needed_approval else status
 
     def _interrupt(self, number: int) -> None:
+        if self._refused_start():
+            return
         self._signal = self._signal or number
         self._cancel(f"Interrupted by {signal.Signals(number).name}.")
+
+    def _refused_start(self) -> bool:
+        """Report a start that the parent refused, where objects are asked for; a person is told anyway."""
+        try:
+            reason = self._place.failure_file("parent").read_text(encoding="utf-8").strip()
+        except OSError:
+            return False
+        if self._place.run.flags.get("output_format", "text") == "text":
+            raise SystemExit(1)
+        problem = Problem(code="start_refused", message=reason)
+        self._take(TurnFinished(turn=0, status="failed", final_text="", problem=problem))
+        return True
 
     def _time_out(self) -> None:
         self._timed_out = True
@@ -178,6 +192,7 @@ def main(argv: list[str]) -> int:
     """`python -I -m actors.headless RUN_DIR PPID`."""
     run_dir, ppid = argv
     kernel.die_with_parent(int(ppid))
+    kernel.set_name("fido-headless")
     try:
         return asyncio.run(_main(RunPlace.open(run_dir)))
     except BrokenPipeError:

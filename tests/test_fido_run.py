@@ -180,6 +180,18 @@ def test_a_bad_setting_is_one_clear_line_and_status_2(
     assert "Traceback" not in done.err
 
 
+@pytest.mark.parametrize("output", ["json", "stream-json"])
+def test_a_refused_start_is_an_object_where_objects_are_asked_for(
+    at: Home, workspace: Path, server: ScriptedServer, output: str
+) -> None:
+    (workspace / ".fido-config.toml").write_text('modle = "x"\n', encoding="utf-8")
+    done = run(at, workspace, server, "go", "--output-format", output)
+    last = json.loads(done.out.splitlines()[-1])
+    assert (done.status, last["status"], last["error"]["code"]) == (2, "failed", "start_refused")
+    assert "modle" in last["error"]["message"]
+    assert done.err.count("modle") == 1
+
+
 HOSTILE = "raise SystemExit('code of the workspace was run: ' + __name__)\n"
 
 

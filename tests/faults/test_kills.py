@@ -4,6 +4,7 @@ Every round is seeded by `FIDO_SEED` and its number. Processes are found by a ta
 whatever became of their parents. `FIDO_FAULTS=long` plays many rounds.
 """
 
+import json
 import os
 import random
 import signal
@@ -24,6 +25,8 @@ SEED = int(os.environ.get("FIDO_SEED", "1"))
 SETTLE_S = 5.0
 """Until everything has to be gone; what it takes is printed."""
 START_UP_S = 0.3
+EVERYBODY = 14
+"""Guard, supervisor, headless, parent, plan store, shell host, two runners, and the tool's processes."""
 
 
 @pytest.fixture
@@ -87,3 +90,22 @@ def test_nobody_is_left_whoever_is_killed_when(
         getattr(nemesis, moment)(number, kills)
     took = sorted(nemesis.took_ms)
     print(f"{moment}, {kills} killed: median {took[len(took) // 2]:.0f} ms, longest {took[-1]:.0f} ms")
+
+
+def test_a_logout_ends_everything_in_good_order(at: Home, tmp_path: Path) -> None:
+    """SIGTERM to all processes at once, the tool's own included."""
+    with ScriptedServer([call("bash_exec", {"command": DAEMONS})], strict=False) as server:
+        environment = openai_environment(server.base_url)
+        running = Run(at, tmp_path, "go", "--allow", "bash_exec", **environment)
+        server.wait_for_requests(1, 30)
+        wait_until(lambda: len(at.processes()) >= EVERYBODY, "the tool's daemons")
+        started = time.monotonic()
+        for pid in at.processes():
+            kill(pid, signal.SIGTERM)
+        done = running.finish()
+        wait_until(lambda: not at.processes(), "everything to end", SETTLE_S)
+        assert time.monotonic() - started < 4.0
+        assert done.status == 128 + signal.SIGTERM
+        assert "Traceback" not in done.err
+        (log,) = (at.folder / "state" / "fido" / "sessions").glob("*.jsonl")
+        assert all(json.loads(line) for line in log.read_text(encoding="utf-8").splitlines())
