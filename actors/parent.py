@@ -216,6 +216,7 @@ def main(argv: list[str]) -> int:
     run_dir, ppid = argv
     kernel.die_with_parent(int(ppid))
     kernel.hide_memory()
+    kernel.keep_freed_memory()
     place = RunPlace.open(run_dir)
     logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
     try:

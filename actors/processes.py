@@ -4,10 +4,12 @@ What a person waits for is started first, before the supervisor imports what it 
 which is needed last, is started last.
 """
 
+import gc
 import os
 import signal
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -66,6 +68,18 @@ class Processes:
         self.alive[pid] = actor
         return pid
 
+    def fork(self, actor: "ActorName") -> int:
+        """Start one actor as a copy of this process, whose memory it shares until it writes to it.
+
+        Only for a process that has neither a thread nor a socket yet. Raises `OSError`.
+        """
+        supervisor = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._live(actor, supervisor)
+        self.alive[pid] = actor
+        return pid
+
     def pid_of(self, actor: "ActorName") -> int | None:
         """The living process of an actor."""
         return next((pid for pid, name in self.alive.items() if name == actor), None)
@@ -85,6 +99,26 @@ class Processes:
             os.write(self._log_fd, f"{actor} was not started: {error}\n".encode())
         finally:
             os._exit(NOT_STARTED)
+
+    def _live(self, actor: "ActorName", supervisor: int) -> NoReturn:
+        status = FAILED
+        try:
+            kernel.die_with_parent(supervisor)
+            self._redirect(actor)
+            if actor not in FRONTS:
+                os.setsid()
+            for number in (*ENDS, signal.SIGTSTP):
+                signal.signal(number, signal.SIG_DFL)
+            environ = _environment(actor)
+            os.environ.clear()
+            os.environ.update(environ)
+            status = import_module(MODULES[actor]).main([str(self._place.directory), str(supervisor)])
+        except Exception:
+            import logging
+
+            logging.getLogger(__name__).exception("%s failed", actor)
+        finally:
+            kernel.leave(status)
 
     def _redirect(self, actor: "ActorName") -> None:
         if actor != "ui":
@@ -108,13 +142,18 @@ def supervise(
     last_words = ""
     try:
         processes = Processes(place, commands or _commands(), _log_file(place))
-        for actor in (front, "parent"):
-            processes.start(actor)
+        if front == "ui":
+            processes.start("ui")
+        processes.start("parent")
         if front == "ui":
             _let_draw(place.directory / DRAWN)
-        processes.start("plan_store")
         from actors.supervisor import Supervisor, run
 
+        gc.freeze()  # a collection would write to every page that is shared
+        copy = processes.start if commands else processes.fork
+        if front == "headless":
+            copy("headless")
+        copy("plan_store")
         supervisor = Supervisor(place, front, processes, terminal)
         status = run(supervisor)
         last_words = supervisor.last_words

@@ -12,6 +12,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import ClassVar, Final
 
+from ipc import kernel
 from ipc.bus import Publisher
 from ipc.channel import Channel, remove_socket
 from ipc.endpoints import RunPlace
@@ -164,6 +165,7 @@ def run(actor: Actor) -> int:
     SIGTERM, SIGINT and SIGHUP stop it in good order. An exception that nobody caught, in a task or a
     callback as well, ends the process with status 70 and a traceback in the log.
     """
+    kernel.set_name(f"fido-{actor.name}")
     return asyncio.run(_run(actor))
 
 

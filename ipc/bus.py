@@ -255,6 +255,7 @@ class Follower:
     def _start_healing(self) -> None:
         if self._healer is None or self._healer.done():
             self._healer = asyncio.ensure_future(self._heal())
+            self._healer.add_done_callback(_raise_fault)
 
     async def _heal(self) -> None:
         while self.replica.healing:
@@ -267,3 +268,9 @@ class Follower:
                 self._on_reset(self.replica.heal(reply))
             else:
                 await asyncio.sleep(_RETRY_S)
+
+
+def _raise_fault(healer: "asyncio.Task[None]") -> None:
+    """Let a fault of ours reach the loop's exception handler instead of dying with its task."""
+    if not healer.cancelled():
+        healer.result()

@@ -1,6 +1,6 @@
 """Messages to frames and back; pure. One message is one frame."""
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -62,10 +62,28 @@ def encode(
     limit: int = FRAME_LIMIT,
 ) -> bytes:
     """Encode one message. Raises `LocalFault` when the frame would be over `limit` bytes."""
-    frame = _encode((PROTOCOL_VERSION, id, parent, sender, epoch, seq, message))
+    try:
+        frame = _encode((PROTOCOL_VERSION, id, parent, sender, epoch, seq, message))
+    except UnicodeEncodeError:
+        frame = _encode(
+            (PROTOCOL_VERSION, id, parent, sender, epoch, seq, _sound(msgspec.to_builtins(message)))
+        )
     if len(frame) > limit:
         raise LocalFault(f"{type(message).__name__} is {len(frame):,} bytes; the limit is {limit:,}")
     return frame
+
+
+def _sound(value: Any) -> Any:
+    """Replace lone surrogates, as they come from file names that are no UTF-8; no encoder takes them."""
+    match value:
+        case str():
+            return value.encode(errors="replace").decode()
+        case dict():
+            return {key: _sound(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_sound(each) for each in value]
+        case _:
+            return value
 
 
 def decode(frame: bytes, *, limit: int = FRAME_LIMIT) -> tuple[Envelope, AnyMessage]:

@@ -18,7 +18,7 @@ ToolStatus = Literal["ok", "error", "denied", "cancelled"]
 TurnStatus = Literal["completed", "failed", "limit", "cancelled"]
 Mode = Literal["plan", "agent", "yolo"]
 Level = Literal["info", "warning", "error"]
-Decision = Literal["allow_once", "allow_session", "allow_always", "deny"]
+Decision = Literal["allow_once", "allow_session", "deny"]
 DelegationStatus = Literal["completed", "partial", "failed"]
 
 

@@ -68,6 +68,20 @@ def test_a_later_version_may_add_fields_to_the_envelope_and_is_told_its_version(
     assert caught.value.command_id == 5
 
 
+def test_a_name_that_is_no_utf8_is_sent_with_question_marks() -> None:
+    message = NoticeRaised(level="info", message="caf\udce9")
+    assert codec.decode(codec.encode(message, sender="parent"))[1] == NoticeRaised(
+        level="info", message="caf?"
+    )
+    plan = PlanChanged(
+        plan=Plan(items=(PlanItem(id="a", title="\ud800", status="done", evidence=("\udfff",)),))
+    )
+    sent = codec.decode(codec.encode(plan, sender="plan_store"))[1]
+    assert sent == PlanChanged(
+        plan=Plan(items=(PlanItem(id="a", title="?", status="done", evidence=("?",)),))
+    )
+
+
 def test_the_limit_is_the_same_for_sending_and_receiving() -> None:
     message = StartTurn(prompt="x" * 100)
     frame = codec.encode(message, sender="client")

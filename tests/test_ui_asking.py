@@ -11,10 +11,10 @@ def question(*options: str) -> AskRaised:
     )
 
 
-def test_an_approval_offers_once_session_always_and_a_reasoned_no() -> None:
+def test_an_approval_offers_once_session_and_a_reasoned_no() -> None:
     offered = choices(approval())
-    assert [choice.decision for choice in offered] == ["allow_once", "allow_session", "allow_always", "deny"]
-    assert [choice.writes for choice in offered] == [False, False, False, True]
+    assert [choice.decision for choice in offered] == ["allow_once", "allow_session", "deny"]
+    assert [choice.writes for choice in offered] == [False, False, True]
 
 
 def test_a_question_offers_its_options_an_own_answer_and_none() -> None:

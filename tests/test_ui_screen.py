@@ -325,9 +325,7 @@ def test_an_approval_shows_what_is_asked_and_by_whom(columns: int, rows: int) ->
     assert "1 Allow once" in desk.text
 
 
-@pytest.mark.parametrize(
-    ("key", "decision"), [("1", "allow_once"), ("2", "allow_session"), ("3", "allow_always")]
-)
+@pytest.mark.parametrize(("key", "decision"), [("1", "allow_once"), ("2", "allow_session")])
 def test_a_number_answers(key: str, decision: str) -> None:
     desk = ask().press(key, key)
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision=decision)]  # type: ignore[arg-type]
@@ -339,14 +337,14 @@ def test_arrows_and_enter_answer() -> None:
 
 
 def test_a_refusal_can_carry_a_sentence() -> None:
-    desk = ask().press("4")
+    desk = ask().press("3")
     assert "Deny, and say why:" in desk.text
     desk.type("use 2 spaces").press("enter")
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="use 2 spaces")]
 
 
 def test_cancel_goes_back_from_the_sentence_and_then_stops_the_turn() -> None:
-    desk = ask().press("4", "esc")
+    desk = ask().press("3", "esc")
     assert "Allow once" in desk.text
     assert desk.orders == []
     assert desk.press("esc").orders == [CancelTurn()]
@@ -416,7 +414,7 @@ def test_a_paste_into_an_armed_approval_is_a_draft_and_no_answer() -> None:
 
 
 def test_a_paste_into_the_sentence_is_text_whatever_is_in_it() -> None:
-    desk = ask().press("4", "begin paste", *"no", "enter", "esc", "ctrl c", *"way", "end paste", "enter")
+    desk = ask().press("3", "begin paste", *"no", "enter", "esc", "ctrl c", *"way", "end paste", "enter")
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no\nway")]
 
 

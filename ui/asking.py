@@ -26,7 +26,6 @@ class Choice:
 _APPROVAL: Final = (
     Choice("Allow once", "allow_once"),
     Choice("Allow for this session", "allow_session"),
-    Choice("Always allow", "allow_always"),
     Choice("Deny, and say why", "deny", writes=True),
 )
 

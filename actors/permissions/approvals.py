@@ -66,7 +66,7 @@ class Approvals:
             return Refusal(
                 "denied_by_user", f"The user did not allow this.{why}", "Do without it, or ask what to do."
             )
-        if settled.decision in ("allow_session", "allow_always"):
+        if settled.decision == "allow_session":
             self._grants = self._grants.adding(tool.name, command)
         return None
 

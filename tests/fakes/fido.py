@@ -20,9 +20,7 @@ GUARD = [sys.executable, "-I", "-m", "actors.guard"]
 _STEP_S = 0.01
 MODULES = {
     "parent": "actors.parent",
-    "plan_store": "actors.plan_store",
     "worker_host": "actors.worker",
-    "headless": "actors.headless",
     "ui": "ui.app",
 }
 
@@ -116,6 +114,8 @@ def _is(pid: int, guard: int, name: str) -> bool:
             return parent == guard and "actors.guard" in command
         case "worker":
             return "actors.worker" in command and "actors.worker" in _command(parent)
+        case "headless" | "plan_store":
+            return _read(f"/proc/{pid}/comm").strip() == f"fido-{name}".encode()
         case _:
             return MODULES[name] in command and MODULES[name] not in _command(parent)
 

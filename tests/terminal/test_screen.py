@@ -167,7 +167,7 @@ async def test_an_approval_is_asked_and_answered_in_the_screen(tmp_path: Path) -
     async with scene(tmp_path) as (run, terminal):
         run.parent.tell(TurnStarted(turn=1, prompt="x"), approval("make test"))
         await terminal.shows("bash_exec asks", "make test", "1 Allow once", "1-9 answer")
-        terminal.type("4")
+        terminal.type("3")
         await terminal.shows("Deny, and say why:")
         terminal.type(f"not now{ENTER}")
         expected = SettleAsk(ask_id="ask-1", decision="deny", text="not now")
