@@ -16,16 +16,18 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from actors.directories import state_directory
 from actors.environment import without_keys
 from actors.last_words import say
-from actors.process_tree import end_all
+from actors.process_tree import end_all, send
 from actors.saved_terminal import SavedTerminal
 from ipc import kernel
 from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
+from ipc.lifecycle import PROCESS, advance
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from ipc.endpoints import RunPlace
+    from ipc.lifecycle import ProcessEvent, ProcessState
     from ipc.messages import ActorName
 
 MODULES: Final = {
@@ -52,6 +54,7 @@ class Processes:
         """`commands` starts each actor; the run's directory and our pid are added to it."""
         self.log = log
         self.alive: dict[int, ActorName] = {}
+        self._states: dict[ActorName, ProcessState] = {}
         self._place = place
         self._commands = commands
         self._log_fd = os.open(log, os.O_WRONLY | os.O_APPEND)
@@ -59,26 +62,48 @@ class Processes:
 
     def start(self, actor: "ActorName") -> int:
         """Start one actor; it is tied to this process from its first moment. Raises `OSError`."""
+        self._advance(actor, "start")
         supervisor = os.getpid()
         line = [*self._commands[actor], str(self._place.directory), str(supervisor)]
         environ = _environment(actor)
         pid = os.fork()
         if pid == 0:
             self._become(actor, line, environ, supervisor)
-        self.alive[pid] = actor
-        return pid
+        return self._begun(actor, pid)
 
     def fork(self, actor: "ActorName") -> int:
         """Start one actor as a copy of this process, whose memory it shares until it writes to it.
 
         Only for a process that has neither a thread nor a socket yet. Raises `OSError`.
         """
+        self._advance(actor, "start")
         supervisor = os.getpid()
         pid = os.fork()
         if pid == 0:
             self._live(actor, supervisor)
+        return self._begun(actor, pid)
+
+    def ended(self, pid: int) -> "ActorName | None":
+        """Take note of the end of a process; None when it was no actor of ours."""
+        actor = self.alive.pop(pid, None)
+        if actor is not None:
+            self._advance(actor, "exit")
+        return actor
+
+    def stop(self, pids: "Collection[int]") -> None:
+        """Ask processes to end in good order; they are not started again."""
+        for pid in pids:
+            if pid in self.alive:
+                self._advance(self.alive[pid], "stop")
+        send(pids, signal.SIGTERM)
+        send(pids, signal.SIGCONT)
+
+    def _begun(self, actor: "ActorName", pid: int) -> int:
         self.alive[pid] = actor
         return pid
+
+    def _advance(self, actor: "ActorName", event: "ProcessEvent") -> None:
+        self._states[actor] = advance(PROCESS, self._states.get(actor, "down"), event)
 
     def pid_of(self, actor: "ActorName") -> int | None:
         """The living process of an actor."""

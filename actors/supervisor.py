@@ -97,8 +97,7 @@ class Supervisor(Actor):
         await self._end(list(self._processes.alive), 0.1 if lost else OTHERS_S)
 
     async def _end(self, pids: Collection[int], patience_s: float) -> None:
-        send(pids, signal.SIGTERM)
-        send(pids, signal.SIGCONT)
+        self._processes.stop(pids)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
                 await self._until_gone(pids)
@@ -125,7 +124,7 @@ class Supervisor(Actor):
     def _look(self) -> None:
         """Find out what has become of our children, and act on it."""
         for pid, status in reap().statuses.items():
-            actor = self._processes.alive.pop(pid, None)
+            actor = self._processes.ended(pid)
             if actor is not None and not self._ending:
                 self._ended(actor, pid, status)
         self._changed.set()

@@ -2,16 +2,16 @@
 
 Rules
 -----
-A process starts, becomes ready, stops when asked, and may end at any moment; it comes back while its
-budget lasts. A turn takes one prompt at a time and ends exactly once. A delegation is accepted by one
+An actor has at most one process, which may end at any moment and comes back only while nobody has asked it
+to stop. A turn takes one prompt at a time and ends exactly once. A delegation is accepted by one
 worker, ends exactly once, and whatever arrives after its end changes nothing.
 """
 
 from collections.abc import Mapping
 from typing import Final, Literal, TypeVar
 
-ProcessState = Literal["starting", "ready", "stopping", "exited", "given_up"]
-ProcessEvent = Literal["hello", "stop", "exit", "restart", "budget_spent"]
+ProcessState = Literal["down", "running", "stopping"]
+ProcessEvent = Literal["start", "stop", "exit"]
 TurnState = Literal["idle", "running", "stopping"]
 TurnEvent = Literal["prompt", "cancel", "end"]
 DelegationState = Literal["waiting", "starting", "running", "stopping", "ended"]
@@ -24,16 +24,12 @@ E = TypeVar("E", bound=str)
 Table = Mapping[tuple[S, E], S]
 
 PROCESS: Final[Table[ProcessState, ProcessEvent]] = {
-    ("starting", "hello"): "ready",
-    ("starting", "stop"): "stopping",
-    ("starting", "exit"): "exited",
-    ("ready", "stop"): "stopping",
-    ("ready", "exit"): "exited",
-    ("stopping", "hello"): "stopping",
+    ("down", "start"): "running",
+    ("down", "stop"): "down",
+    ("running", "exit"): "down",
+    ("running", "stop"): "stopping",
     ("stopping", "stop"): "stopping",
-    ("stopping", "exit"): "exited",
-    ("exited", "restart"): "starting",
-    ("exited", "budget_spent"): "given_up",
+    ("stopping", "exit"): "down",
 }
 
 TURN: Final[Table[TurnState, TurnEvent]] = {
