@@ -44,6 +44,7 @@ FIND_S: Final = 10.0
 """Longest wait for a worker to be there."""
 GRACE_S: Final = 1.0
 """What a worker gets past its deadline to hand in what it has."""
+PARTIAL_LIMIT: Final = 200_000
 DETAIL_LIMIT: Final = 120
 _LOST: Final = "The worker process ended before it had a result."
 
@@ -58,6 +59,7 @@ class _Running:
     state: DelegationState = "waiting"
     started: float = field(default_factory=time.monotonic)
     partial: list[str] = field(default_factory=list)
+    kept: int = 0
     finished: "asyncio.Future[FinishDelegation]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -82,6 +84,12 @@ class _Running:
                 problem=Problem(code=code, message=message),
             ),
         )
+
+    def keep(self, text: str) -> None:
+        """Keep what the subagent says, in case it can't tell its end; `PARTIAL_LIMIT` characters at most."""
+        self.kept += len(text)
+        if self.kept <= PARTIAL_LIMIT:
+            self.partial.append(text)
 
     async def ended_within(self, seconds: float) -> None:
         await asyncio.wait({self.finished}, timeout=max(seconds, 0))
@@ -212,13 +220,13 @@ class Delegator:
                         answer = event
                         continue
                     if isinstance(event, TextDelta):
-                        running.partial.append(event.text)
+                        running.keep(event.text)
                     peer.tell(ModelStreamed(event=event))
         except ProviderError as error:
             return Refused(code=error.code, message=error.message, next_step=error.next_step)
         if answer.usage is not None:
             self._recorder.used(answer.usage, subagent=True)
-        running.partial.append("\n")
+        running.keep("\n")
         return ModelCompleted(answer=answer)
 
     def _result(

@@ -22,6 +22,7 @@ class PlanClient:
     def __init__(self, link: Link, written: Callable[[Plan], None]) -> None:
         self._link = link
         self._written = written
+        self._revision: int | None = None
 
     async def get(self) -> Plan:
         """The current plan. Raises `ToolFailure` when the store stays away."""
@@ -38,13 +39,16 @@ class PlanClient:
     async def replace(self, reason: str, items: tuple[PlanItem, ...]) -> PlanStored | PlanRefused:
         """Replace the plan. Raises `ToolFailure` when the store stays away.
 
-        A store that dies before it answers may have stored the plan: the plan on disk tells, so that an
-        update is neither lost nor applied twice.
+        It is based on the plan that this session saw last: what another session or the person did meanwhile
+        comes back as `stale_plan` instead of being overwritten. A store that dies before it answers may have
+        stored the plan; the plan on disk tells, so that an update is neither lost nor applied twice.
         """
         wanted = (one_line(reason), normalize(items))
         for _ in range(ATTEMPTS):
             try:
-                reply = await self._link.ask(ReplacePlan(reason=reason, items=items), _DEADLINE_S)
+                reply = await self._link.ask(
+                    ReplacePlan(reason=reason, items=items, based_on=self._revision), _DEADLINE_S
+                )
             except LocalFault as fault:
                 raise ToolFailure("plan_too_large", str(fault), "Send a shorter plan.") from fault
             except IpcError:
@@ -53,6 +57,8 @@ class PlanClient:
                 if (current.reason, current.items) != wanted:
                     continue
                 reply = PlanStored(plan=current)
+            if isinstance(reply, PlanStored | PlanRefused):
+                self._revision = reply.plan.revision
             if isinstance(reply, PlanStored):
                 self._written(reply.plan)
                 return reply
