@@ -30,8 +30,8 @@ from ipc.messages import (
 
 EXIT_STATUS: Final = {"completed": 0, "failed": 1, "limit": 3, "cancelled": 1}
 NEEDED_APPROVAL: Final = 4
-CANCEL_PATIENCE_S: Final = 3.0
-"""How long a cancelled turn may take to report its end."""
+CANCEL_PATIENCE_S: Final = 0.6
+"""How long a cancelled turn may take to report its end; the supervisor waits a little longer for us."""
 LAST_PLAN_S: Final = 1.0
 NOBODY_ANSWERS: Final = "Nobody can answer in a headless run. Decide yourself, or say what you need to know."
 NOBODY_APPROVES: Final = (

@@ -59,6 +59,9 @@ class OfflineModel:
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass
+        except asyncio.CancelledError:
+            # The end of the server; asyncio's own callback would report it as a fault before Python 3.12.
+            pass
         finally:
             self._writers.discard(writer)
             writer.close()
