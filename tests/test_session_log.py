@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -135,19 +136,20 @@ def test_an_existing_session_is_not_begun_again(folder: Path) -> None:
 # --- failing disks -----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+@contextmanager
 def small_files() -> Iterator[None]:
+    """No file grows past 1,000 bytes; only around one call, since the runner's own output is a file, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_line_that_does_not_fit_is_taken_back_and_the_next_one_tried(
-    folder: Path, small_files: None
-) -> None:
+def test_a_line_that_does_not_fit_is_taken_back_and_the_next_one_tried(folder: Path) -> None:
     log = SessionLog.create(folder, "s-1", HEADER)
-    with pytest.raises(LogFailed, match="File too large") as caught:
+    with pytest.raises(LogFailed, match="File too large") as caught, small_files():
         log.append(said("x" * 2000))
     assert caught.value.code == "log_full"
     log.append(said("short"))
