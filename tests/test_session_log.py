@@ -158,8 +158,8 @@ def test_a_line_that_does_not_fit_is_taken_back_and_the_next_one_tried(folder: P
     assert opened(log.path) == Recovery((HEADER, said("short")))
 
 
-def test_a_session_that_can_not_begin_leaves_nothing(folder: Path, small_files: None) -> None:
-    with pytest.raises(LogFailed) as caught:
+def test_a_session_that_can_not_begin_leaves_nothing(folder: Path) -> None:
+    with pytest.raises(LogFailed) as caught, small_files():
         SessionLog.create(folder, "s-1", msgspec.structs.replace(HEADER, workspace="/" + "w" * 2000))
     assert caught.value.code == "log_full"
     assert os.listdir(folder) == []
