@@ -6,7 +6,7 @@ else is forgiven.
 
 import re
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import accumulate, chain, pairwise, repeat
 
 from actors.files.nearest_text import nearest
 from actors.files.text_encoding import detect
@@ -50,7 +50,7 @@ def edit(data: bytes, old: str, new: str, *, replace_all: bool = False) -> Edit:
         _refuse_guesswork(text, matches, old, new)
     after = _spliced(text, matches, old, new)
     try:
-        return Edit(encoding.encode(after), text, after, tuple(_line(text, each.start()) for each in matches))
+        return Edit(encoding.encode(after), text, after, _lines(text, matches))
     except UnicodeEncodeError as error:
         raise ToolFailure(
             "bad_text", f"new_text holds no valid text: {error}.", "Correct new_text."
@@ -136,7 +136,7 @@ def _refuse_guesswork(text: str, matches: list[re.Match[str]], old: str, new: st
     if unknown:
         raise _unknown_encoding(f"it is not known how to write {''.join(sorted(unknown)[:5])!r} in it")
     for match in matches:
-        before, after = text[: match.start()][-1:], text[match.end() :][:1]
+        before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
         if before > "\x7f" or (match.group()[-1] > "\x7f" and after and not after.isspace()):
             raise _unknown_encoding("old_text may begin or end inside a character")
 
@@ -150,10 +150,13 @@ def _unknown_encoding(reason: str) -> ToolFailure:
 
 
 def _places(text: str, matches: list[re.Match[str]]) -> str:
-    numbers = [str(_line(text, each.start())) for each in matches[:MAX_LINES_TOLD]]
+    numbers = list(map(str, _lines(text, matches[:MAX_LINES_TOLD])))
     more = f" and {len(matches) - MAX_LINES_TOLD} more" if len(matches) > MAX_LINES_TOLD else ""
     return f"line{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}{more}"
 
 
-def _line(text: str, position: int) -> int:
-    return text.count("\n", 0, position) + 1
+def _lines(text: str, matches: list[re.Match[str]]) -> tuple[int, ...]:
+    """The line each match begins in, counted in one pass."""
+    starts = [0, *(match.start() for match in matches)]
+    passed = accumulate(text.count("\n", last, start) for last, start in pairwise(starts))
+    return tuple(1 + count for count in passed)
