@@ -8,6 +8,8 @@ from typing import Literal
 
 from actors import __version__
 from actors.commands.arguments import UsageError, parser_for, prompt_of, split
+from actors.environment import without_keys
+from actors.last_words import say
 from ipc.endpoints import FRAME_LIMIT, Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
 
@@ -20,7 +22,7 @@ def main(argv: list[str]) -> int:
     try:
         return _carry_out(argv)
     except (UsageError, PlaceError) as error:
-        print(f"fido: {str(error).removeprefix('fido: ')}", file=sys.stderr)
+        say(str(error).removeprefix("fido: "))
         return USAGE_STATUS
     except KeyboardInterrupt:
         return 130
@@ -88,7 +90,8 @@ def _attach(options: Namespace) -> int:
             f"several sessions are running, name one: {', '.join(run.session_id for run in runs)}"
         )
     directory = str(root / f"r-{runs[0].id}")
-    os.execv(sys.executable, [sys.executable, "-I", "-m", "ui.app", directory, str(os.getppid())])
+    line = [sys.executable, "-I", "-m", "ui.app", directory, str(os.getppid())]
+    os.execve(sys.executable, line, without_keys(os.environ))
 
 
 def _actor(options: Namespace) -> int:

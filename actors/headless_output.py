@@ -164,7 +164,7 @@ def printer_for(form: Format, out: Write, err: Write, *, progress: bool) -> Prin
             return StreamPrinter(out)
 
 
-def json_line(value: dict[str, Any]) -> bytes:
+def json_line(value: object) -> bytes:
     """One line of JSON that no terminal acts on: everything beyond ASCII is escaped."""
     text = msgspec.json.encode(value).decode()
     if text.isascii() and "\x7f" not in text:

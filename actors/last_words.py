@@ -6,13 +6,15 @@ import select
 import time
 from typing import Final
 
+from ipc.terminal_text import clean
+
 PATIENCE_S: Final = 1.0
 """For a terminal or pipe that takes nothing; then the line is lost, not the end."""
 
 
 def say(words: str) -> None:
     """Write one line, `fido: WORDS`, as far as stderr takes it."""
-    rest = f"fido: {words}\n".encode(errors="replace")
+    rest = f"fido: {clean(words)}\n".encode(errors="replace")
     fd = _own_stderr()
     deadline = time.monotonic() + PATIENCE_S
     while rest and select.select([], [fd], [], max(0.0, deadline - time.monotonic()))[1]:

@@ -188,7 +188,10 @@ class Supervisor(Actor):
         front = self._processes.pid_of(self._front)
         if front is None:
             return
-        stopped = os.waitid(os.P_PID, front, os.WSTOPPED | os.WNOHANG)
+        try:
+            stopped = os.waitid(os.P_PID, front, os.WSTOPPED | os.WNOHANG)
+        except ChildProcessError:
+            return  # it has just ended: the next look reaps it
         if stopped is not None and stopped.si_status in STOPS:
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.si_status)

@@ -25,6 +25,7 @@ from ipc.messages import (
     PlanChanged,
     ProcessExited,
     ProcessStarted,
+    SessionOpened,
     Snapshot,
     SubagentActivityChanged,
     UsageReported,
@@ -37,7 +38,7 @@ HISTORY_LIMIT: Final = 20_000
 _RETRY_S: Final = 0.1
 _SNAPSHOT_DEADLINE_S: Final = 2.0
 
-_LATEST_ONLY = (UsageReported, SubagentActivityChanged, PlanChanged)
+_LATEST_ONLY = (SessionOpened, UsageReported, SubagentActivityChanged, PlanChanged)
 
 
 class History:

@@ -252,3 +252,14 @@ def test_whichever_process_is_killed_in_mid_turn_nobody_is_left_and_the_outcome_
         case _:
             assert done.status != 0, done
             assert plan["revision"] == 1
+
+
+def test_nothing_of_a_hostile_workspace_reaches_the_terminal_raw(
+    at: Home, workspace: Path, server: ScriptedServer
+) -> None:
+    config = '"\\u001b]0;pwned\\u0007\\u001b[31m" = 1\n'
+    (workspace / ".fido-config.toml").write_text(config, encoding="utf-8")
+    done = run(at, workspace, server, "go")
+    assert done.status == 2
+    assert "pwned" in done.err
+    assert not set(done.err) & {"\x1b", "\x07"}

@@ -12,6 +12,8 @@ from typing import Final
 import msgspec
 
 from actors.directories import state_directory
+from actors.headless_output import json_line
+from actors.last_words import say
 from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek, timestamp
 from actors.session.events import PromptTaken, SessionStarted
 from actors.session.log import LogFailed, read_log
@@ -60,7 +62,7 @@ def report(command: str, workspace: Path, options: Namespace) -> int:
     try:
         _report(command, workspace, options)
     except ReportFailed as failure:
-        print(f"fido: {failure}", file=sys.stderr)
+        say(str(failure))
         return 1
     sys.stdout.flush()
     return 0
@@ -82,8 +84,8 @@ def _report(command: str, workspace: Path, options: Namespace) -> None:
 
 
 def _print(value: object, lines: Iterable[str], *, as_json: bool) -> None:
-    text = msgspec.json.encode(value) if as_json else "\n".join(lines).encode("utf-8", "replace")
-    sys.stdout.buffer.write(text + b"\n")
+    text = json_line(value) if as_json else "\n".join(lines).encode("utf-8", "replace") + b"\n"
+    sys.stdout.buffer.write(text)
 
 
 # --- plan --------------------------------------------------------------------------------------------

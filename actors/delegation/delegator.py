@@ -270,6 +270,8 @@ async def _end(worker: WarmWorker) -> None:
         await asyncio.wait({worker.exited}, timeout=GRACE_S / 4)
     finally:
         worker.kill()
+        # Until it is gone its socket would still announce it to the next delegation.
+        await asyncio.wait({worker.exited}, timeout=GRACE_S)
         worker.close()
 
 

@@ -172,6 +172,9 @@ class _Sender:
             raise self._refused(error) from None
         except openai.APIConnectionError as error:
             raise self._not_sent(error.__cause__) from None
+        except httpx2.RequestError as error:
+            # The SDK reads the body of an error itself, and lets what happens there through.
+            raise self._not_sent(error) from None
 
     async def read(self, response: "httpx2.Response", ends_at: float) -> AsyncGenerator[StreamEvent, None]:
         """Yield the answer as it comes. Raises `ProviderError`."""
