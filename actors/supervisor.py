@@ -65,10 +65,9 @@ class Supervisor(Actor):
 
     async def on_start(self) -> None:
         logging.basicConfig(filename=self._processes.log, level=self._log_level())
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGCHLD, self._look)
 
     async def on_bound(self) -> None:
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._look)
         for pid, actor in self._processes.alive.items():
             self.publish(ProcessStarted(actor=actor, pid=pid))
         self._tick()

@@ -118,10 +118,11 @@ class Actor:
                     self._publisher.bind(self.facts_address())
                 if await self._until_stopped(self.on_bound()):
                     await self._stopping.wait()
-            async with asyncio.timeout(STOP_BUDGET_S):
-                await self.on_stop(self._stop_reason)
-        except TimeoutError:
-            log.error("%s: stopping took longer than %s s", self.name, STOP_BUDGET_S)
+            try:
+                async with asyncio.timeout(STOP_BUDGET_S):
+                    await self.on_stop(self._stop_reason)
+            except TimeoutError:
+                log.error("%s: stopping took longer than %s s", self.name, STOP_BUDGET_S)
         finally:
             if self._publisher is not None:
                 self._publisher.close()
