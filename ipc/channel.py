@@ -6,7 +6,7 @@ every send drains the socket until it would block; `zmq.asyncio` costs twice the
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
@@ -110,20 +110,21 @@ class Socket:
         self._drain_monitor()
 
     def send(self, *frames: bytes) -> None:
-        """Send without waiting. Raises `PeerGone` when the peer has left or takes nothing."""
-        try:
+        """Send one message without waiting. Raises `PeerGone` when the peer has left or takes nothing."""
+        with _peer_gone():
             if len(frames) == 1:
                 self._raw.send(frames[0], zmq.NOBLOCK)
             else:
                 self._raw.send_multipart(frames, zmq.NOBLOCK)
-        except zmq.Again:
-            raise PeerGone("the peer's queue is full") from None
-        except zmq.ZMQError as error:
-            if error.errno in (zmq.EHOSTUNREACH, zmq.ENOTSOCK, zmq.ETERM):
-                raise PeerGone("the peer has left") from None
-            raise
         if self._on_frames is not None:
             self._schedule_drain()
+
+    def send_each(self, messages: Iterable[bytes]) -> None:
+        """Send messages of one frame without waiting, on a socket that only sends. Raises `PeerGone`."""
+        send = self._raw.send
+        with _peer_gone():
+            for message in messages:
+                send(message, zmq.NOBLOCK)
 
     def close(self) -> None:
         """Stop watching and close; unsent messages linger."""
@@ -176,6 +177,19 @@ class Socket:
             parse_monitor_message(frames)
             if self._on_gone is not None:
                 self._on_gone()
+
+
+@contextlib.contextmanager
+def _peer_gone() -> Iterator[None]:
+    """Tell in our words that a message was not taken."""
+    try:
+        yield
+    except zmq.Again:
+        raise PeerGone("the peer's queue is full") from None
+    except zmq.ZMQError as error:
+        if error.errno in (zmq.EHOSTUNREACH, zmq.ENOTSOCK, zmq.ETERM):
+            raise PeerGone("the peer has left") from None
+        raise
 
 
 def remove_socket(address: str) -> None:

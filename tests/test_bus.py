@@ -19,12 +19,13 @@ from ipc.messages import (
     ToolFinished,
     ToolStarted,
 )
+from tests.fakes.facts import session
 
 
-def remembered(*facts: AnyFact, limit: int = 1000) -> tuple[AnyFact, ...]:
-    history = History(limit)
+def remembered(*facts: AnyFact, limit: int = 1000, byte_limit: int = 1_000_000) -> tuple[AnyFact, ...]:
+    history = History(limit, byte_limit)
     for fact in facts:
-        history.add(fact)
+        history.add(fact, 100)
     return history.facts()
 
 
@@ -39,9 +40,9 @@ def test_deltas_of_one_message_melt_into_one() -> None:
 
 def test_reading_the_history_does_not_end_a_message() -> None:
     history = History()
-    history.add(delta("a"))
+    history.add(delta("a"), 100)
     assert history.facts() == (delta("a"),)
-    history.add(delta("b"))
+    history.add(delta("b"), 100)
     assert "".join(fact.text for fact in history.facts() if isinstance(fact, MessageDelta)) == "ab"
 
 
@@ -70,6 +71,23 @@ def test_the_oldest_facts_go_first_and_states_stay() -> None:
     assert kept[1:] == tuple(ended[-9:])
 
 
+def test_the_oldest_facts_go_first_when_they_take_too_many_bytes_and_the_session_stays() -> None:
+    ended = [
+        ToolFinished(call_id=str(n), name="rm", status="ok", duration_ms=0, display="") for n in range(50)
+    ]
+    opened = session()
+    assert remembered(opened, *ended, byte_limit=1000) == (opened, *ended[-9:])
+
+
+def test_a_message_too_long_to_be_remembered_takes_nothing_along() -> None:
+    tool = ToolStarted(call_id="c", name="rm", summary="")
+    assert remembered(tool, delta("x" * 2000), tool, byte_limit=1000) == (tool, tool)
+
+
+def test_a_session_that_is_opened_again_replaces_what_it_was() -> None:
+    assert remembered(session(model="old"), session(model="new")) == (session(model="new"),)
+
+
 class Wire:
     """A publisher and a follower with a wire that loses what it is told to lose."""
 
@@ -79,7 +97,7 @@ class Wire:
 
     def publish(self, fact: AnyFact, lost: bool) -> None:
         self.seq += 1
-        self.history.add(fact)
+        self.history.add(fact, 100)
         if not lost:
             self.arrive(fact)
 

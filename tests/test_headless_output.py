@@ -146,7 +146,7 @@ def shown_after(facts: list[AnyFact], resets: set[int]) -> list[AnyFact]:
     shown: list[AnyFact] = []
     filtered, history = FactFilter(shown.append), History()
     for number, fact in enumerate(facts):
-        history.add(fact)
+        history.add(fact, 100)
         if number in resets:
             filtered.reset(history.facts())
         else:

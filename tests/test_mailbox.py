@@ -248,6 +248,33 @@ def test_a_late_follower_sees_everything(scene) -> None:  # type: ignore[no-unty
     scene(act)
 
 
+def test_a_fact_over_the_limit_is_refused_and_leaves_no_hole(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        await link_to(actor, channel).ask(Ping())
+        seen, follower = follow(actor, channel)
+        actor.publish(notice(0))
+        await seen.until(lambda seen: seen.notices == numbers(1))
+        with pytest.raises(LocalFault, match="limit"):
+            actor.publish(NoticeRaised(level="info", message="x" * 1_000_001))
+        actor.publish(notice(1))
+        await seen.until(lambda seen: seen.notices == numbers(2))
+        assert follower.replica.holes == 0
+
+    scene(act)
+
+
+def test_a_late_follower_is_healed_after_more_facts_than_fit_a_frame(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        await link_to(actor, channel).ask(Ping())
+        for number in range(30):
+            actor.publish(NoticeRaised(level="info", message=str(number) + " " * 100_000))
+        seen, _ = follow(actor, channel)
+        await seen.until(lambda seen: bool(seen.notices))
+        assert seen.notices[-1].strip() == "29"
+
+    scene(act)
+
+
 def test_dropped_facts_heal_by_snapshot_also_when_the_last_ones_are_lost(tmp_path: Path) -> None:
     async def whole() -> None:
         with run_place(tmp_path) as place:

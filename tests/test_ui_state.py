@@ -174,7 +174,7 @@ def test_a_notice_of_the_supervisor_outlives_the_parents_snapshot_and_is_shown_o
 def test_a_snapshot_shows_what_the_facts_showed_live(facts: list[AnyFact]) -> None:
     history = History()
     for fact in facts:
-        history.add(fact)
+        history.add(fact, 100)
     live, late = told(*facts), ViewState()
     for fact in history.facts():
         apply(late, fact, None)

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+from ipc import codec
 from ipc.bus import Publisher
 from ipc.messages import AnyFact, NoticeRaised
 
@@ -40,6 +41,7 @@ class LossyPublisher(Publisher):
 
     loses: Callable[[int], bool] = staticmethod(lambda seq: False)
 
-    def _send(self, fact: AnyFact, seq: int) -> None:
-        if not self.loses(seq):
-            super()._send(fact, seq)
+    def _send(self, frame: bytes) -> None:
+        envelope, _ = codec.decode(frame)
+        if not self.loses(envelope.seq):
+            super()._send(frame)
