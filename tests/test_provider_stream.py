@@ -222,6 +222,13 @@ def test_a_role_or_an_empty_delta_is_no_progress() -> None:
     assert assembly.size == 0
 
 
+def test_empty_calls_without_end_are_a_bad_stream() -> None:
+    entries = ({"index": index} for index in itertools.count())
+    with pytest.raises(ProviderError, match="never ends") as caught:
+        assemble(delta(tool_calls=list(itertools.islice(entries, 1_000))) for _ in range(500))
+    assert caught.value.code == "bad_stream"
+
+
 KEYS = st.sampled_from(
     [
         *("choices", "delta", "message", "content", "tool_calls", "function", "name", "arguments", "id"),

@@ -11,11 +11,14 @@ that only repeats a complete call is dropped. Names and ids count once, however 
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ipc.messages import ToolCall
+
+DRAFT_SIZE: Final = 256
+"""Characters that a new call counts for, however empty; about what keeping it costs."""
 
 
 @dataclass(slots=True)
@@ -64,13 +67,15 @@ class CallAssembly:
         index = index if isinstance(index, int) else None
         call_id, name = _text(entry.get("id")), _text(function.get("name"))
         arguments = _arguments(function.get("arguments"))
+        known = len(self._drafts)
         draft = self._place(index, call_id, name, arguments)
         if draft is None:
             return 0
         self._name(draft, call_id, name)
         if arguments:
             draft.pieces.append(arguments)
-        return len(call_id) + len(name) + len(arguments)
+        opened = len(self._drafts) - known
+        return opened * DRAFT_SIZE + len(call_id) + len(name) + len(arguments)
 
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls in the order they began; ids that are missing or taken are replaced by new ones."""
