@@ -237,7 +237,7 @@ def _refuse_abuse(project: Layer) -> None:
     for key, value in project.values.items():
         if key not in Settings.model_fields:
             raise SettingsError(
-                f"{project.name}: {key}: unknown setting{nearest(key, Settings.model_fields)}"
+                f"{project.name}: {key!r}: unknown setting{nearest(key, Settings.model_fields)}"
             )
         if key == "mode" and value != "plan" and value in get_args(Mode):
             raise SettingsError(

@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from actors.files.regular import open_regular
+
 SIZE_LIMIT = 1 << 20
 """A settings file past this is a mistake, bytes."""
 
@@ -34,7 +36,7 @@ class Layer:
 def read_file(path: Path) -> Layer:
     """Read a TOML file; a missing one is an empty layer. Raises `SettingsError`."""
     try:
-        with path.open("rb") as file:
+        with open(open_regular(path), "rb") as file:
             raw = file.read(SIZE_LIMIT + 1)
     except FileNotFoundError:
         return Layer(str(path), {})
@@ -79,7 +81,7 @@ def _put(
 ) -> None:
     dotted = prefix + key
     if model is not None and key not in model.model_fields:
-        raise SettingsError(f"{source}: {dotted}: unknown setting{nearest(key, model.model_fields)}")
+        raise SettingsError(f"{source}: {dotted!r}: unknown setting{nearest(key, model.model_fields)}")
     if not isinstance(value, dict):
         for old in [name for name in sources if name.startswith(dotted + ".")]:
             del sources[old]

@@ -118,4 +118,4 @@ def test_doctor_tells_a_server_that_is_not_there(tmp_path: Path) -> None:
 def test_doctor_names_what_keeps_the_settings_from_being_read() -> None:
     status, text = doctor("modell = 1")
     assert status == 1
-    assert "modell: unknown setting; did you mean model" in text
+    assert "'modell': unknown setting; did you mean model" in text

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,15 @@ def test_an_exclude_file_that_is_a_pipe_does_not_block(repository: Path) -> None
     path.unlink()
     os.mkfifo(path)
     exclude(repository)
+
+
+def test_a_pipe_among_the_files_of_git_is_not_waited_for(repository: Path) -> None:
+    os.mkfifo(repository / ".git/commondir")
+    program = (
+        "import pathlib, sys\nfrom actors.plan.git_exclude import exclude\n"
+        "print(exclude(pathlib.Path(sys.argv[1])))"
+    )
+    run = subprocess.run(
+        [sys.executable, "-I", "-c", program, str(repository)], capture_output=True, timeout=10, check=True
+    )
+    assert run.stdout == b"True\n"

@@ -1,5 +1,6 @@
 """Settings: who wins, what is refused, where a value came from, where a key may go."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -133,7 +134,28 @@ def test_unknown_tool_in_a_flag_is_refused(home: Home) -> None:
 
 def test_directory_in_place_of_a_file_is_told(home: Home) -> None:
     home.user.mkdir()
-    assert home.refusal() == f"{home.user}: cannot be read: is a directory"
+    assert home.refusal() == f"{home.user}: cannot be read: it is no regular file"
+
+
+@pytest.mark.parametrize("which", ["user", "project"])
+def test_pipe_in_place_of_a_file_is_told_and_not_waited_for(home: Home, which: str) -> None:
+    path: Path = getattr(home, which)
+    os.mkfifo(path)
+    program = (
+        "import os, pathlib, sys\n"
+        "from actors.settings import SettingsError, load\n"
+        "try: load({}, os.environ, pathlib.Path(sys.argv[1]))\n"
+        "except SettingsError as error: print(error)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-I", "-c", program, str(home.workspace)],
+        env=home.environ,
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=True,
+    )
+    assert run.stdout == f"{path}: cannot be read: it is no regular file\n"
 
 
 def test_bytes_that_are_not_utf8_are_told(home: Home) -> None:
@@ -175,6 +197,14 @@ def test_workspace_may_tighten_the_mode(home: Home) -> None:
 def test_unknown_key_of_a_workspace_is_named_as_unknown(home: Home) -> None:
     home.project.write_text('modell = "x"', encoding="utf-8")
     assert "did you mean model" in home.refusal()
+
+
+@pytest.mark.parametrize("text", ['"\\u001b]0;x" = 1', '[timeouts]\n"\\u001b]0;x" = 1'])
+def test_unknown_key_is_shown_without_what_a_terminal_acts_on(home: Home, text: str) -> None:
+    home.project.write_text(text, encoding="utf-8")
+    refusal = home.refusal()
+    assert "\\x1b]0;x" in refusal
+    assert "\x1b" not in refusal
 
 
 def test_key_is_never_shown(home: Home) -> None:

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from actors.files.regular import open_regular
+
 PATTERN: Final = ".fido-*"
 _MAX_BYTES: Final = 1024 * 1024
 
@@ -19,9 +21,7 @@ def exclude(workspace: Path) -> bool:
     path = directory / "info" / "exclude"
     try:
         path.parent.mkdir(exist_ok=True)
-        fd = os.open(
-            path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644
-        )
+        fd = open_regular(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW)
         with open(fd, "r+b", buffering=0) as file:
             content = file.read(_MAX_BYTES) or b""
             if PATTERN.encode() in map(bytes.strip, content.splitlines()) or len(content) == _MAX_BYTES:
@@ -57,7 +57,7 @@ def _resolved(place: Path) -> Path | None:
 
 def _first_line(path: Path) -> str:
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
             return file.readline(4096).strip()
     except OSError:
         return ""

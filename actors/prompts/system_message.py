@@ -1,10 +1,11 @@
 """Builds the system message: no clock, no chance, no plan in it, so that its bytes never move."""
 
 import os
-import stat
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+
+from actors.files.regular import open_regular
 
 INSTRUCTIONS = "AGENTS.md"
 INSTRUCTIONS_LIMIT = 32 * 1024
@@ -59,10 +60,7 @@ def _read(path: Path, root: Path, size: int) -> bytes:
     target = Path(os.path.realpath(path, strict=True))
     if not target.is_relative_to(root.resolve()):
         raise PermissionError(0, "it is a link that leads out of the workspace")
-    fd = os.open(target, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise PermissionError(0, "it is no regular file")
+    with open(open_regular(target, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         return file.read(size)
 
 
