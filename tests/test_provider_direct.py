@@ -143,6 +143,27 @@ def test_a_refused_connection_names_the_url(server: ScriptedServer) -> None:
     assert server.base_url in error.message
 
 
+@pytest.mark.parametrize("said", [b"", b'{"error": {"message": "over'])
+def test_an_error_whose_body_breaks_off_is_still_that_error(server: ScriptedServer, said: bytes) -> None:
+    cut = drop(reset=False).after_part
+    server.add(status(503, {"Content-Length": "1000"}, body=said, after_part=cut))
+    server.add(status(404, {"Content-Length": "1000"}, body=said, after_part=cut))
+    error = fail(server.base_url)
+    assert (error.code, len(server.requests)) == ("not_found", 2)
+
+
+def test_an_error_whose_body_can_not_be_decoded_is_a_lost_connection(server: ScriptedServer) -> None:
+    server.add(*[status(400, {"Content-Encoding": "gzip"}, body=b"no gzip")] * 4)
+    assert fail(server.base_url).code == "connection_lost"
+
+
+def test_the_body_of_an_error_is_read_to_a_limit_alone(server: ScriptedServer) -> None:
+    server.add(status(400, {"Content-Length": str(1 << 40)}, body=b"a long story " * 10_000))
+    error = fail(server.base_url, timeouts=QUICK)
+    assert error.code == "bad_request"
+    assert "a long story" in error.message
+
+
 def test_nothing_is_retried_after_the_first_byte(server: ScriptedServer) -> None:
     server.add(drop("half"), say("never"))
     error = fail(server.base_url)

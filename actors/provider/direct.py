@@ -172,9 +172,6 @@ class _Sender:
             raise self._refused(error) from None
         except openai.APIConnectionError as error:
             raise self._not_sent(error.__cause__) from None
-        except httpx2.RequestError as error:
-            # The SDK reads the body of an error itself, and lets what happens there through.
-            raise self._not_sent(error) from None
 
     async def read(self, response: "httpx2.Response", ends_at: float) -> AsyncGenerator[StreamEvent, None]:
         """Yield the answer as it comes. Raises `ProviderError`."""
@@ -271,11 +268,12 @@ def _client_type() -> "type[openai.AsyncOpenAI]":
 def _http_client(server: _Server, timeouts: Timeouts) -> "httpx2.AsyncClient":
     import httpx2
 
-    from actors.provider.kept import KeptClient
+    from actors.provider.kept import KeptClient, bound_error
 
     if not server.is_loopback and getproxies().keys() & {"http", "https", "all"}:
         limits = httpx2.Timeout(None, connect=timeouts.connect_s)
-        return httpx2.AsyncClient(timeout=limits, follow_redirects=False)
+        hooks = {"response": [bound_error]}
+        return httpx2.AsyncClient(timeout=limits, follow_redirects=False, event_hooks=hooks)
     context = httpx2.create_ssl_context() if server.base_url.startswith("https:") else None
     return KeptClient(timeouts.connect_s, context)
 

@@ -6,6 +6,7 @@ client is used.
 """
 
 import asyncio
+import contextlib
 import socket
 import ssl
 from collections.abc import AsyncIterator
@@ -18,6 +19,8 @@ BUFFER_LIMIT: Final = 1 << 18
 """Unread bytes at which the kernel is left to hold the rest."""
 JOINED_LIMIT: Final = 1 << 16
 """Bytes up to which head and body are one write; copying more costs more than a second packet."""
+ERROR_LIMIT: Final = 1 << 16
+"""Bytes of an error's body that are read."""
 EXPIRY_S: Final = 120.0
 """Longest idle time; routers forget a silent connection after some minutes without a word."""
 _SOCKET_OPTIONS = (
@@ -46,6 +49,7 @@ class KeptClient(httpx2.AsyncClient):
     async def send(self, request: httpx2.Request, **_: Any) -> httpx2.Response:
         response = await self._kept.handle_async_request(request)
         response.request = request
+        await bound_error(response)
         return response
 
 
@@ -230,6 +234,32 @@ class _Link(asyncio.Protocol):
     def _wake(self) -> None:
         if self._waiter and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+async def bound_error(response: httpx2.Response) -> None:
+    """Let no more of an error's body be read than a person needs; an end that is missing is no matter."""
+    if not response.is_success:
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Beginning(response.stream)
+
+
+class _Beginning(httpx2.AsyncByteStream):
+    """The first `ERROR_LIMIT` bytes of a body, or fewer when it breaks off."""
+
+    def __init__(self, whole: httpx2.AsyncByteStream) -> None:
+        self._whole = whole
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = ERROR_LIMIT
+        with contextlib.suppress(httpx2.RequestError):
+            async for piece in self._whole:
+                yield piece[:left]
+                left -= len(piece)
+                if left <= 0:
+                    break
+
+    async def aclose(self) -> None:
+        await self._whole.aclose()
 
 
 class _Body(httpx2.AsyncByteStream):

@@ -243,7 +243,7 @@ class ScriptedServer:
         headers = {"Content-Type": "application/json", "Content-Length": str(len(step.body)), **step.headers}
         lines = [f"HTTP/1.1 {step.status} Scripted", *(f"{k}: {v}" for k, v in headers.items()), "", ""]
         self._finish(request, sock, "\r\n".join(lines).encode() + step.body)
-        return True
+        return step.after_part is None
 
     def _stream(self, sock: socket.socket, request: Request, step: Step) -> bool:
         include_usage = bool((request.data.get("stream_options") or {}).get("include_usage"))
