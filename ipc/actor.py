@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 STOP_BUDGET_S: Final = 1.5
 """Longest time an actor's `on_stop` may take."""
+CRASHED: Final = 70
+"""Exit status after an exception that nobody caught."""
 
 
 class Actor:
@@ -49,6 +51,8 @@ class Actor:
         self.place = place
         self.exit_status = 0
         """What the process exits with; set it before `stop`."""
+        self.started = False
+        """Whether `on_start` has done its work."""
         self._stopping: asyncio.Event | None = None
         self._stop_reason = ""
         self._publisher: Publisher | None = None
@@ -111,6 +115,7 @@ class Actor:
         mailbox = Mailbox(self.channel, self.name, self._dispatch, self.on_fact)
         try:
             if await self._until_stopped(self.on_start()):
+                self.started = True
                 mailbox.bind(self.mailbox_address())
                 self._mailbox = mailbox
                 if self.publishes:
@@ -164,7 +169,8 @@ def run(actor: Actor) -> int:
     """Run an actor as this process's whole work; return its exit status.
 
     SIGTERM, SIGINT and SIGHUP stop it in good order. An exception that nobody caught, in a task or a
-    callback as well, ends the process with status 70 and a traceback in the log.
+    callback as well, ends the process with status 70 and a traceback in the log. Raises what `on_start`
+    raises: the caller may know it as a start to be refused in words.
     """
     kernel.set_name(f"fido-{actor.name}")
     return asyncio.run(_run(actor))
@@ -181,11 +187,17 @@ async def _run(actor: Actor) -> int:
             context.get("message"),
             exc_info=error if isinstance(error, BaseException) else None,
         )
-        actor.exit_status = 70
+        actor.exit_status = CRASHED
         actor.stop("crash")
 
     loop.set_exception_handler(crash)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, actor.on_signal, number)
-    await actor.serve()
+    try:
+        await actor.serve()
+    except Exception:
+        if not actor.started:
+            raise
+        log.critical("%s failed", actor.name, exc_info=True)
+        actor.exit_status = CRASHED
     return actor.exit_status

@@ -1,0 +1,89 @@
+"""An actor's life as a whole process: how each way to fail ends."""
+
+import logging
+from collections.abc import Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from ipc.actor import Actor, run
+from ipc.endpoints import RunPlace
+from tests.fakes.places import run_place
+from tests.fakes.watching import DEADLINE_S
+
+
+class Failing(Actor):
+    """Raises in the hook it is told; otherwise stops as soon as it is bound."""
+
+    name = "parent"
+
+    def __init__(self, place: RunPlace, hook: str, error: type[Exception]) -> None:
+        super().__init__(place)
+        self._hook = hook
+        self._error = error
+
+    async def on_start(self) -> None:
+        self._fail("on_start")
+
+    async def on_bound(self) -> None:
+        self._fail("on_bound")
+        self.stop("done")
+
+    async def on_stop(self, reason: str) -> None:
+        self._fail("on_stop")
+
+    def _fail(self, hook: str) -> None:
+        if hook == self._hook:
+            raise self._error("planted")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[RunPlace]:
+    with run_place(tmp_path) as made:
+        yield made
+
+
+def end(place: RunPlace, hook: str, error: type[Exception] = RuntimeError) -> tuple[int | str, str]:
+    """The status, or the name of what was raised, and the log; in a process of its own."""
+    context = get_context("fork")
+    here, there = context.Pipe()
+    log = place.directory / "log"
+    process = context.Process(target=_live, args=(place, hook, error, log, there), daemon=True)
+    process.start()
+    assert here.poll(DEADLINE_S)
+    status = here.recv()
+    process.join(DEADLINE_S)
+    return status, log.read_text(encoding="utf-8")
+
+
+def _live(place: RunPlace, hook: str, error: type[Exception], log: Path, told: Connection) -> None:
+    logging.basicConfig(filename=log, force=True)
+    try:
+        told.send(run(Failing(place, hook, error)))
+    except (RuntimeError, TimeoutError) as raised:
+        told.send(type(raised).__name__)
+
+
+def test_an_actor_that_fails_nowhere_ends_well(place: RunPlace) -> None:
+    assert end(place, "nowhere") == (0, "")
+
+
+@pytest.mark.parametrize("hook", ["on_bound", "on_stop"])
+def test_an_exception_of_a_hook_ends_with_70_and_its_traceback(place: RunPlace, hook: str) -> None:
+    status, log = end(place, hook)
+    assert status == 70
+    assert "Traceback" in log
+    assert "planted" in log
+
+
+def test_what_on_start_raises_is_for_the_caller(place: RunPlace) -> None:
+    assert end(place, "on_start") == ("RuntimeError", "")
+
+
+def test_a_timeout_of_a_start_is_not_taken_for_a_slow_stop(place: RunPlace) -> None:
+    assert end(place, "on_start", TimeoutError) == ("TimeoutError", "")
+    status, log = end(place, "on_bound", TimeoutError)
+    assert status == 70
+    assert "stopping took longer" not in log
