@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from actors.catalog.builtin import EFFECTS
 from actors.permissions.policy import (
     DEFAULT_TABLE,
     Answer,
@@ -17,27 +18,10 @@ from actors.permissions.policy import (
     Verdict,
     decide,
     is_interpreter,
-    nearest_names,
 )
 from actors.permissions.shell_words import plain_words
-from actors.tools.tool import Effect
 from ipc.messages import Mode
 
-EFFECTS: dict[str, Effect] = {
-    "ask_user": "ask",
-    "bash_exec": "execute",
-    "browse_url": "web",
-    "delegate": "delegate",
-    "list_files": "read",
-    "mkdir": "write",
-    "patch": "write",
-    "read_file": "read",
-    "ripgrep": "read",
-    "rm": "write",
-    "rmdir": "write",
-    "update_plan": "plan",
-    "websearch": "web",
-}
 ANSWERS = st.sampled_from(get_args(Answer))
 MODES = st.sampled_from(get_args(Mode))
 COMMANDS = st.sampled_from(["git status", "ls", "rm -rf .", "git status; ls", ""])
@@ -50,7 +34,7 @@ GRANTS = st.builds(Grants, st.frozensets(st.sampled_from(sorted(EFFECTS))), st.f
 
 
 def main(tool: str, mode: Mode = "agent", rules: Rules | None = None, command: str = "") -> Verdict:
-    return decide(tool, EFFECTS[tool], identity="main", mode=mode, rules=rules or Rules(), command=command)
+    return decide(tool, EFFECTS[tool], mode=mode, rules=rules or Rules(), command=command)
 
 
 def shell(command: str, tool_answer: Answer = "ask", **patterns: Answer) -> Answer:
@@ -65,31 +49,14 @@ def test_the_default_table_covers_every_tool() -> None:
 
 
 @pytest.mark.parametrize("tool", sorted(EFFECTS))
-def test_by_default_changes_and_the_web_are_asked_and_all_else_is_allowed(tool: str) -> None:
-    asked = EFFECTS[tool] in ("write", "execute", "web")
+def test_by_default_changes_are_asked_and_all_else_is_allowed(tool: str) -> None:
+    asked = EFFECTS[tool] in ("write", "execute")
     assert main(tool).answer == ("ask" if asked else "allow")
-
-
-@given(st.sampled_from(sorted(EFFECTS)), MODES, RULES, GRANTS, COMMANDS)
-def test_a_subagent_never_changes_asks_plans_or_delegates(
-    tool: str, mode: Mode, rules: Rules, grants: Grants, command: str
-) -> None:
-    verdict = decide(
-        tool, EFFECTS[tool], identity="subagent", mode=mode, rules=rules, grants=grants, command=command
-    )
-    allowed = EFFECTS[tool] in ("read", "web") and rules.tools[tool] == "allow"
-    assert verdict.answer == ("allow" if allowed else "deny")
-    if tool == "delegate":
-        assert verdict.code == "nested_delegation_forbidden"
-    elif not allowed:
-        assert verdict.code == "permission_denied"
 
 
 @given(st.sampled_from(sorted(EFFECTS)), RULES, GRANTS, COMMANDS)
 def test_plan_mode_lets_nothing_change(tool: str, rules: Rules, grants: Grants, command: str) -> None:
-    verdict = decide(
-        tool, EFFECTS[tool], identity="main", mode="plan", rules=rules, grants=grants, command=command
-    )
+    verdict = decide(tool, EFFECTS[tool], mode="plan", rules=rules, grants=grants, command=command)
     if EFFECTS[tool] in ("write", "execute"):
         assert verdict.answer == "deny"
 
@@ -98,9 +65,7 @@ def test_plan_mode_lets_nothing_change(tool: str, rules: Rules, grants: Grants, 
 def test_what_is_not_allowed_says_why_and_what_a_person_denies_stays_denied(
     tool: str, mode: Mode, rules: Rules, grants: Grants, command: str
 ) -> None:
-    verdict = decide(
-        tool, EFFECTS[tool], identity="main", mode=mode, rules=rules, grants=grants, command=command
-    )
+    verdict = decide(tool, EFFECTS[tool], mode=mode, rules=rules, grants=grants, command=command)
     if rules.tools[tool] == "deny":
         assert verdict.answer == "deny"
     if verdict.answer == "deny":
@@ -118,27 +83,22 @@ def test_yolo_allows_all_by_default_and_nothing_is_told_in_plan_mode_but_changes
 
 def test_a_tool_in_no_table_is_denied_in_every_mode() -> None:
     for mode in get_args(Mode):
-        verdict = decide("teleport", "read", identity="main", mode=mode, rules=Rules())
+        verdict = decide("teleport", "read", mode=mode, rules=Rules())
         assert (verdict.answer, verdict.code) == ("deny", "not_in_table")
-    assert decide("teleport", "read", identity="subagent", mode="yolo", rules=Rules()).answer == "deny"
 
 
 def test_a_grant_covers_the_tool_or_the_very_command() -> None:
     grants = Grants().adding("patch").adding("bash_exec", "make test")
 
     def answer(tool: str, command: str = "") -> Answer:
-        return decide(
-            tool, EFFECTS[tool], identity="main", mode="agent", rules=Rules(), grants=grants, command=command
-        ).answer
+        return decide(tool, EFFECTS[tool], mode="agent", rules=Rules(), grants=grants, command=command).answer
 
     assert answer("patch") == "allow"
     assert answer("mkdir") == "ask"
     assert answer("bash_exec", "make test") == "allow"
     assert answer("bash_exec", "make test && rm -rf .") == "ask"
     denied = Rules.build({"patch": "deny"}, {})
-    assert (
-        decide("patch", "write", identity="main", mode="agent", rules=denied, grants=grants).answer == "deny"
-    )
+    assert decide("patch", "write", mode="agent", rules=denied, grants=grants).answer == "deny"
 
 
 @pytest.mark.parametrize(
@@ -180,6 +140,30 @@ def test_a_denial_wins_and_then_the_narrower_pattern() -> None:
         assert main("bash_exec", rules=rules, command=command).answer == answer
     assert main("bash_exec", "yolo", rules, "git push").answer == "deny"
     assert shell("git status", "deny", git_status="allow") == "deny"
+
+
+DENIED: dict[str, Answer] = {"git push *": "deny", "git fetch": "ask"}
+PUSHES = ["git push x", "git push x\n", "\ngit push"]
+HIDING = ["true; git push x", "git push x\ntrue", "$(git push x)", "git push $REMOTE"]
+
+
+@pytest.mark.parametrize("mode", get_args(Mode))
+def test_a_denied_command_does_not_run_unasked_in_any_mode(mode: Mode) -> None:
+    rules = Rules.build({"bash_exec": "allow"}, DENIED)
+    assert {main("bash_exec", mode, rules, command).answer for command in PUSHES} == {"deny"}
+    assert "allow" not in {main("bash_exec", mode, rules, command).answer for command in HIDING}
+
+
+def test_yolo_asks_for_what_could_hide_a_denied_command_and_for_nothing_else() -> None:
+    rules = Rules.build({}, DENIED)
+    assert {main("bash_exec", "yolo", rules, command).answer for command in HIDING} == {"ask"}
+    assert {main("bash_exec", "yolo", rules, plain).answer for plain in ("ls", "git fetch")} == {"allow"}
+    assert {main("bash_exec", "yolo", None, command).answer for command in HIDING} == {"allow"}
+    asks_only = Rules.build({}, {"git fetch": "ask"})
+    assert main("bash_exec", "yolo", asks_only, "true; git fetch").answer == "allow"
+    granted = Grants().adding("bash_exec", HIDING[0])
+    again = decide("bash_exec", "execute", mode="yolo", rules=rules, grants=granted, command=HIDING[0])
+    assert again.answer == "allow"
 
 
 @pytest.mark.parametrize(
@@ -241,8 +225,3 @@ def test_nothing_live_outside_of_quotes_is_ever_plain(front: str, live: str, bac
 @pytest.mark.parametrize("character", ["\n", "\r", "\v", "\x1b", "\0", "\u2028", "\u202e"])
 def test_what_can_not_be_seen_is_never_plain(character: str) -> None:
     assert plain_words(f"a{character}b") is None
-
-
-def test_the_nearest_names_come_first() -> None:
-    assert nearest_names("readfile", EFFECTS)[0] == "read_file"
-    assert nearest_names("zzz", EFFECTS) == []

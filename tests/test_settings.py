@@ -127,9 +127,10 @@ def test_fault_in_a_file_is_one_line_with_file_key_and_reason(home: Home, text: 
         assert part in refusal
 
 
-def test_unknown_tool_in_a_flag_is_refused(home: Home) -> None:
-    refusal = home.refusal({"deny": ["bash"]})
-    assert refusal.startswith("flag --allow/--deny: permissions.tools.bash: unknown tool")
+@pytest.mark.parametrize("name", ["bash", "browse_url", "websearch"])
+def test_unknown_tool_in_a_flag_is_refused(home: Home, name: str) -> None:
+    refusal = home.refusal({"allow": [name]})
+    assert refusal.startswith(f"flag --allow/--deny: permissions.tools.{name}: unknown tool")
 
 
 def test_directory_in_place_of_a_file_is_told(home: Home) -> None:

@@ -89,7 +89,6 @@ class Approvals:
         return decide(
             tool.name,
             tool.effect,
-            identity="main",
             mode=self._mode,
             rules=self._rules,
             grants=self._grants,

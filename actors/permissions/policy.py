@@ -1,8 +1,7 @@
-"""Which call is allowed, asked or denied, and for whom (pure)."""
+"""Which call of the main agent is allowed, asked or denied (pure)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Literal, assert_never
 
@@ -10,14 +9,12 @@ from actors.permissions.shell_words import plain_words
 from actors.tools.tool import Effect
 from ipc.messages import Mode
 
-Identity = Literal["main", "subagent"]
 Answer = Literal["allow", "ask", "deny"]
 
 DEFAULT_TABLE: Mapping[str, Answer] = MappingProxyType(
     {
         "ask_user": "allow",
         "bash_exec": "ask",
-        "browse_url": "ask",
         "delegate": "allow",
         "list_files": "allow",
         "mkdir": "ask",
@@ -27,7 +24,6 @@ DEFAULT_TABLE: Mapping[str, Answer] = MappingProxyType(
         "rm": "ask",
         "rmdir": "ask",
         "update_plan": "allow",
-        "websearch": "ask",
     }
 )
 
@@ -49,8 +45,7 @@ class Verdict:
 
     answer: Answer
     code: str = ""
-    """`permission_denied` or `nested_delegation_forbidden` for a subagent; for the main agent `not_in_table`,
-    `denied_by_rule` or `denied_by_mode`."""
+    """`not_in_table`, `denied_by_rule` or `denied_by_mode`."""
     message: str = ""
     next_step: str = ""
 
@@ -125,20 +120,17 @@ def decide(
     tool: str,
     effect: Effect,
     *,
-    identity: Identity,
     mode: Mode,
     rules: Rules,
     grants: Grants = Grants(),
     command: str = "",
 ) -> Verdict:
-    """Judge a call; `command` is the text of a `bash_exec`.
+    """Judge a call of the main agent; `command` is the text of a `bash_exec`.
 
-    A subagent comes first: no mode, grant or rule lets it change anything. What the person denies stays
-    denied in every mode, and nothing is denied by default.
+    What the person denies stays denied in every mode, and nothing is denied by default. Where commands are
+    denied, one that can not be read as plain words is asked even in `yolo`: it could be one of them.
     """
     answer = rules.tools.get(tool)
-    if identity == "subagent":
-        return _for_subagent(tool, effect, answer)
     if answer is None:
         message = f"{tool} is in no permission table."
         return Verdict("deny", "not_in_table", message, "Use another tool, or tell the user.")
@@ -153,7 +145,8 @@ def decide(
         case "agent":
             return ALLOWED if grants.cover(tool, command) else Verdict(answer)
         case "yolo":
-            return ALLOWED
+            hidden = tool == "bash_exec" and _could_hide_denied(command, rules.commands)
+            return Verdict("ask") if hidden and not grants.cover(tool, command) else ALLOWED
         case _ as never:
             assert_never(never)
 
@@ -161,29 +154,6 @@ def decide(
 def is_interpreter(program: str) -> bool:
     """Whether a program, perhaps with a path and a version, runs what its arguments say."""
     return program.rpartition("/")[2].rstrip("0123456789.-") in _INTERPRETERS
-
-
-def nearest_names(name: str, known: Iterable[str]) -> list[str]:
-    """At most three known names like the given one, the most alike first."""
-    return get_close_matches(name, list(known), n=3)
-
-
-def _for_subagent(tool: str, effect: Effect, answer: Answer | None) -> Verdict:
-    if effect == "delegate":
-        return Verdict(
-            "deny",
-            "nested_delegation_forbidden",
-            "A subagent cannot call delegate; no nested subagent was created.",
-            "Do the work yourself, or report what is left to do.",
-        )
-    if effect in ("read", "web") and answer == "allow":
-        return ALLOWED
-    return Verdict(
-        "deny",
-        "permission_denied",
-        f"A subagent may not use {tool}: it only reads. Nothing was done.",
-        "Report in the result what the parent agent should do.",
-    )
 
 
 def _in_plan_mode(tool: str, effect: Effect, answer: Answer, *, granted: bool) -> Verdict:
@@ -199,7 +169,7 @@ def _for_command(command: str, answer: Answer, rules: tuple[CommandRule, ...]) -
     """The answer of the narrowest pattern, a denial before all others."""
     if answer == "deny":
         return answer
-    words = plain_words(command)
+    words = _words(command)
     if words is None:
         restricted = any(rule.answer != "allow" for rule in rules)
         return "ask" if restricted else answer
@@ -207,6 +177,15 @@ def _for_command(command: str, answer: Answer, rules: tuple[CommandRule, ...]) -
     if not matching:
         return answer
     return max(matching, key=_weight).answer
+
+
+def _could_hide_denied(command: str, rules: tuple[CommandRule, ...]) -> bool:
+    return _words(command) is None and any(rule.answer == "deny" for rule in rules)
+
+
+def _words(command: str) -> tuple[str, ...] | None:
+    """Its plain words; an empty line before or behind a command changes nothing about it."""
+    return plain_words(command.strip("\n"))
 
 
 def _weight(rule: CommandRule) -> tuple[bool, int, bool, bool]:
