@@ -98,13 +98,29 @@ def _actor(options: Namespace) -> int:
     """Run one actor here; all that are started in one workspace meet in one run."""
     from importlib import import_module
 
-    place = services_place(run_root(dict(os.environ)), _run(options, "", None, "none"))
+    wanted = _run(options, "", None, "none")
+    place = services_place(run_root(dict(os.environ)), wanted)
+    _refuse_other_flags(wanted, place.run, options.session)
     refusal = place.failure_file(options.name)
     refusal.unlink(missing_ok=True)
     status: int = import_module(f"actors.{options.name}").main([str(place.directory), str(os.getppid())])
     if status and refusal.exists():
         raise UsageError(refusal.read_text(encoding="utf-8").strip())
     return status
+
+
+def _refuse_other_flags(wanted: Run, found: Run, session: str | None) -> None:
+    """All services of a workspace have the flags of the one that was started first."""
+    keys = wanted.flags.keys() | found.flags.keys()
+    other = {key for key in keys if wanted.flags.get(key) != found.flags.get(key)}
+    if session not in (None, found.session_id):
+        other.add("session")
+    if other:
+        names = ", ".join(sorted(f"--{key.replace('_', '-')}" for key in other))
+        raise UsageError(
+            f"the services of {found.workspace} run with another {names}; "
+            "give every one the same flags, or end them first"
+        )
 
 
 def _run(options: Namespace, run_id: str, prompt: str | None, front: str) -> Run:

@@ -235,7 +235,7 @@ def _log_file(place: "RunPlace") -> Path:
     folder = state_directory(os.environ) / "logs"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime)
+        logs = sorted(folder.glob("*.log"), key=_modified)
         for path in logs[:-KEPT_LOGS]:
             path.unlink(missing_ok=True)
         log = folder / f"{place.run.session_id}.log"
@@ -245,3 +245,11 @@ def _log_file(place: "RunPlace") -> Path:
             f"no log can be written in {folder}: {error.strerror}. Set XDG_STATE_HOME to a folder of yours."
         ) from error
     return log
+
+
+def _modified(path: Path) -> float:
+    """When a file was last written, seconds; one that another start has removed counts as the oldest."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

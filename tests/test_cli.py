@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -12,10 +13,11 @@ from actors import __version__
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import advertised
 from actors.cli import main
-from actors.commands.arguments import COMMANDS, UsageError, parser_for, prompt_of, split
+from actors.commands.arguments import COMMANDS, MODES, UsageError, parser_for, prompt_of, split
 from actors.commands.completion import completion
 from actors.session.events import PromptTaken, SessionStarted
 from actors.session.log import SessionLog
+from ipc.messages import Mode
 from tests.fakes.fido import DEADLINE_S, GUARD, Home, home
 
 
@@ -141,6 +143,21 @@ def test_nothing_to_attach_to_is_told(shell: Shell) -> None:
     assert "no session s-1 is running" in shell.refusal("attach", "s-1")
 
 
+def test_log_that_another_start_has_just_removed_is_no_hindrance(shell: Shell) -> None:
+    logs = shell.state / "fido" / "logs"
+    logs.mkdir(parents=True)
+    (logs / "gone.log").symlink_to("nowhere")
+    assert shell.output("run", "hi")
+
+
+def test_command_line_is_told_without_what_a_terminal_acts_on(shell: Shell) -> None:
+    assert "␛]0;x" in shell.refusal("plan", "--\x1b]0;x")
+
+
+def test_modes_on_the_command_line_are_those_of_a_session() -> None:
+    assert get_args(Mode) == MODES
+
+
 def test_message_limit_out_of_bounds_is_refused(shell: Shell) -> None:
     assert "FIDO_MESSAGE_LIMIT: expected bytes" in shell.refusal("run", "x", FIDO_MESSAGE_LIMIT="many")
 
@@ -157,9 +174,9 @@ def test_unknown_flag_is_raised_as_one_line() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"modell = 1", "modell: unknown setting; did you mean model"),
+        (b"modell = 1", "'modell': unknown setting; did you mean model"),
         (b"\xef\xbb\xbfmodel = 'x'", "byte order mark"),
-        (None, "cannot be read: is a directory"),
+        (None, "cannot be read: it is no regular file"),
     ],
 )
 def test_settings_that_cannot_be_used_end_a_run_with_one_line_and_status_2(
@@ -248,6 +265,18 @@ def test_plan_is_shown_without_a_session(shell: Shell) -> None:
     assert json.loads(shell.output("plan", "show", "--json")) == PLAN
 
 
+@pytest.mark.parametrize("command", ["plan", "sessions"])
+def test_json_holds_nothing_that_a_terminal_acts_on(shell: Shell, command: str) -> None:
+    hostile = "\x9b31m\u202e\x7f"
+    (shell.workspace / ".fido-plan.json").write_text(json.dumps(PLAN | {"reason": hostile}), encoding="utf-8")
+    begin_session(shell, "s-1", shell.workspace, "2025-01-01T00:00:00.000Z", f"do {hostile}")
+    text = shell.output(command, "--json")
+    assert text.isascii()
+    assert "\x7f" not in text
+    told = json.loads(text)
+    assert hostile in (told["reason"] if command == "plan" else told[0]["first_prompt"])
+
+
 def test_no_plan_is_no_error(shell: Shell) -> None:
     assert shell.output("plan") == "There is no plan.\n"
     assert json.loads(shell.output("plan", "--json"))["items"] == []
@@ -271,7 +300,7 @@ def test_damaged_plan_is_told_and_left_where_it_is_by_show(shell: Shell) -> None
     assert file.read_text(encoding="utf-8") == "{"
 
 
-def begin_session(shell: Shell, session_id: str, workspace: Path, at: str) -> None:
+def begin_session(shell: Shell, session_id: str, workspace: Path, at: str, prompt: str = "") -> None:
     header = SessionStarted(
         session_id=session_id,
         workspace=str(workspace),
@@ -282,7 +311,7 @@ def begin_session(shell: Shell, session_id: str, workspace: Path, at: str) -> No
         tools_sha256="",
     )
     log = SessionLog.create(shell.state / "fido" / "sessions", session_id, header)
-    log.append(PromptTaken(turn=1, text=f"do {session_id}\nnow", at=at))
+    log.append(PromptTaken(turn=1, text=prompt or f"do {session_id}\nnow", at=at))
     log.close()
 
 

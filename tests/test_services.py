@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.fakes.fido import DEADLINE_S, GUARD, Home, home, openai_environment, wait_until
+from tests.fakes.fido import DEADLINE_S, GUARD, Home, home, openai_environment, pid_of, wait_until
 from tests.fakes.terminal import CTRL_C, TerminalProgram
 
 PROCFILE = Path(__file__).parent.parent / "Procfile"
@@ -77,6 +77,33 @@ def test_services_of_a_workspace_find_each_other_and_are_drawn(tmp_path: Path) -
             assert asyncio.run(terminal.ends()) == 0
             assert terminal.modes == before
         assert json.loads(fido(at, tmp_path, "plan", "--json")) == cleared
+
+
+def test_service_with_other_flags_than_the_first_is_refused(tmp_path: Path) -> None:
+    with home() as at, services(at, tmp_path):
+        for flag, value in (("--mode", "plan"), ("--session", "another")):
+            run = subprocess.run(
+                [*GUARD, "actor", "parent", flag, value],
+                cwd=tmp_path,
+                env=at.environment(**NOBODY),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=DEADLINE_S,
+                check=False,
+            )
+            assert run.returncode == 2
+            assert f"run with another {flag}; give every one the same flags" in run.stderr.decode()
+
+
+def test_attached_screen_does_not_have_the_key(tmp_path: Path) -> None:
+    with home() as at, services(at, tmp_path):
+        key = "sk-canary-attach"
+        attach = [*GUARD, "attach"]
+        environ = at.environment(OPENAI_API_KEY=key)
+        with TerminalProgram(attach, 120, 30, environ, tmp_path) as terminal:
+            asyncio.run(terminal.shows(tmp_path.name))
+            screen = pid_of(at, terminal.process.pid, "ui")
+            assert key.encode() not in Path(f"/proc/{screen}/environ").read_bytes()
 
 
 def test_ended_services_leave_nothing_running(tmp_path: Path) -> None:
