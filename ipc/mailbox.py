@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
+from weakref import WeakValueDictionary
 
 from ipc import codec
 from ipc.channel import Channel, Socket
@@ -204,17 +205,14 @@ class Mailbox:
     ) -> None:
         self.conversations = Conversations(sender, on_command, on_fact, channel.frame_limit)
         self._socket: Socket = channel.socket("router", self._receive)
-        self._callers: dict[bytes, _Caller] = {}
+        self._callers: WeakValueDictionary[bytes, _Caller] = WeakValueDictionary()
+        """Each for as long as somebody holds it: an answer on its way, or an owner who talks back."""
 
     def bind(self, address: str) -> None:
         self._socket.bind(address)
 
     def send_to(self, identity: bytes, frame: bytes) -> None:
-        try:
-            self._socket.send(identity, frame)
-        except PeerGone:
-            self._callers.pop(identity, None)
-            raise
+        self._socket.send(identity, frame)
 
     def _receive(self, frames: list[bytes]) -> None:
         identity = frames[0]
@@ -229,7 +227,7 @@ class Mailbox:
 class _Caller:
     """Somebody who connected to our mailbox."""
 
-    __slots__ = ("_identity", "_mailbox")
+    __slots__ = ("__weakref__", "_identity", "_mailbox")
 
     def __init__(self, mailbox: Mailbox, identity: bytes) -> None:
         self._mailbox = mailbox

@@ -42,6 +42,7 @@ class Echo(Actor):
     def __init__(self, place) -> None:  # type: ignore[no-untyped-def]
         super().__init__(place)
         self.told: list[AnyFact] = []
+        self.tellers: list[Peer] = []
 
     def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
         match command:
@@ -60,6 +61,7 @@ class Echo(Actor):
 
     def on_fact(self, fact: AnyFact, peer: Peer) -> None:
         self.told.append(fact)
+        self.tellers.append(peer)
 
     async def raise_later(self) -> Accepted:
         await asyncio.sleep(0)
@@ -151,6 +153,33 @@ def test_the_owner_can_ask_and_tell_back_on_the_same_connection(scene) -> None: 
         )
         assert await link.ask(StartTurn(prompt="ask back")) == Accepted()
         assert facts == [ModelStreamed(event=TextDelta(text="hello"))]
+
+    scene(act)
+
+
+def test_a_caller_is_known_only_while_somebody_holds_it(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        waiting = link_to(actor, channel)
+        hanging = asyncio.ensure_future(waiting.ask(StartTurn(prompt="hang")))
+        for _ in range(20):
+            link = link_to(actor, channel)
+            assert isinstance(await link.ask(Ping()), Pong)
+            link.close()
+        assert isinstance(await waiting.ask(Ping()), Pong)
+        assert len(actor._mailbox._callers) == 1
+        hanging.cancel()
+
+    scene(act)
+
+
+def test_a_caller_that_is_held_stays_the_same(scene) -> None:  # type: ignore[no-untyped-def]
+    async def act(actor: Echo, channel: Channel) -> None:
+        link = link_to(actor, channel)
+        for _ in range(2):
+            link.tell(notice(1))
+            await link.ask(Ping())
+        first, second = actor.tellers
+        assert first is second
 
     scene(act)
 
