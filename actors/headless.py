@@ -20,12 +20,14 @@ from ipc.messages import (
     AskRaised,
     CancelTurn,
     GetPlan,
+    NoticeRaised,
     PlanChanged,
     PlanStored,
     Problem,
     SessionOpened,
     SettleAsk,
     TurnFinished,
+    TurnStarted,
 )
 
 EXIT_STATUS: Final = {"completed": 0, "failed": 1, "limit": 3, "cancelled": 1}
@@ -53,6 +55,8 @@ class Headless:
         self._tasks: set[asyncio.Task[None]] = set()
         self._signal = 0
         self._timed_out = False
+        self._first_turn = 1
+        self._begun = self._ending = False
         self._needed_approval = False
         self._channel = Channel(frame_limit=place.run.frame_limit)
         self._plans = Link(self._channel, "headless", place.mailbox("plan_store"))
@@ -82,6 +86,13 @@ class Headless:
         facts = self._place.facts(actor)
         Follower(self._channel, link, facts, on_reset=self._filter.reset, on_fact=self._filter.fact)
 
+    def _is_past(self, fact: AnyFact) -> bool:
+        """Whether a fact belongs to a turn that the session held before this run."""
+        if isinstance(fact, TurnStarted) and fact.turn >= self._first_turn:
+            self._begun = True
+        told_anyway = isinstance(fact, SessionOpened | PlanChanged | NoticeRaised)
+        return not self._begun and not told_anyway and not self._ending
+
     async def _take_last_plan(self) -> None:
         """Two publishers have no common order: ask, so that the last plan is not told too late."""
         with contextlib.suppress(IpcError):
@@ -90,7 +101,10 @@ class Headless:
                 self._filter.fact(PlanChanged(plan=reply.plan))
 
     def _take(self, fact: AnyFact) -> None:
+        if self._is_past(fact):
+            return
         if isinstance(fact, SessionOpened):
+            self._first_turn = fact.first_turn
             self._printer.show(fact)  # always the first line; the plan comes behind it
             self._follow("plan_store", self._plans)
         elif isinstance(fact, TurnFinished):
@@ -137,6 +151,7 @@ class Headless:
             return False
         if self._place.run.flags.get("output_format", "text") == "text":
             raise SystemExit(1)
+        self._ending = True
         problem = Problem(code="start_refused", message=reason)
         self._take(TurnFinished(turn=0, status="failed", final_text="", problem=problem))
         return True
@@ -146,6 +161,7 @@ class Headless:
         self._cancel("The time is up.")
 
     def _cancel(self, message: str) -> None:
+        self._ending = True
         self._start(self._ask(CancelTurn()))
         problem = Problem(code="cancelled", message=message)
         lost = TurnFinished(turn=0, status="cancelled", final_text="", problem=problem)

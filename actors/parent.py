@@ -25,8 +25,8 @@ from actors.prompts.system_message import system_message
 from actors.provider.direct import DirectProvider
 from actors.provider.retry import RetryPolicy
 from actors.restarts import START_REFUSED
-from actors.session.events import MessageAppended, SessionStarted
-from actors.session.history import History, fold
+from actors.session.events import MessageAppended, PromptTaken, SessionStarted
+from actors.session.history import fold
 from actors.session.log import LogFailed, Recovery, SessionLog
 from actors.session.recorder import Recorder, now
 from actors.session.replay import INTERRUPTED, facts_of
@@ -60,16 +60,18 @@ class Parent(Actor):
         self._model = OFFLINE_MODEL if settings.offline else settings.model
         self._state: TurnState = "idle"
         self._turn: asyncio.Task[None] | None = None
-        self._offline = contextlib.AsyncExitStack()
+        self._notices = settings.notices
+        self._closing = contextlib.AsyncExitStack()
 
     async def on_start(self) -> None:
         self._provider = await self._open_provider()
+        self._closing.push_async_callback(self._provider.aclose)
         self._provider.prepare()
         self._tools_bytes = advertised(TOOLS)
         self._recovery = self._open_log()
+        self._closing.callback(self._log.close)
         self._history = fold(self._recovery.events)
         self._recorder = Recorder(self._log, self.publish, self._settings.prices)
-        self._recorder.resume(self._history.turns, self._history.usage, self._history.subagent_usage)
         self._approvals = Approvals(self._rules, self._settings.mode, self.publish, self._recorder)
         self._delegator = Delegator(
             self.place,
@@ -86,12 +88,15 @@ class Parent(Actor):
         self._guard = InvocationGuard(tools, self._approvals, self._recorder)
 
     async def on_bound(self) -> None:
-        self._conversation = self._open_conversation(self._history)
-        for notice in self._settings.notices:
-            self._recorder.notice("warning", notice)
+        run = self.place.run
+        taken = _turn_of_run(self._recovery, run.id)
+        self._open_session(taken or self._history.turns + 1)
+        self._recorder.resume(self._history.turns, self._history.usage, self._history.subagent_usage)
         self._tell_recovery()
-        if self.place.run.prompt is not None and self._history.turns == 0:
-            self._start_turn(self.place.run.prompt)
+        for notice in self._notices:
+            self._recorder.notice("warning", notice)
+        if run.prompt is not None and taken is None:
+            self._start_turn(run.prompt, run.id)
 
     def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
         match command:
@@ -115,9 +120,7 @@ class Parent(Actor):
         if self._turn is not None:
             self._turn.cancel()
             await asyncio.wait({self._turn})
-        await self._provider.aclose()
-        await self._offline.aclose()
-        self._log.close()
+        await self._closing.aclose()
 
     async def _open_provider(self) -> DirectProvider:
         settings = self._settings
@@ -127,7 +130,7 @@ class Parent(Actor):
             return DirectProvider(settings.endpoint, key, settings.timeouts, retry)
         from actors.provider.offline import OfflineModel  # a server, which most sessions do without
 
-        server = await self._offline.enter_async_context(OfflineModel.serve())
+        server = await self._closing.enter_async_context(OfflineModel.serve())
         return DirectProvider(server.base_url, server.api_key, settings.timeouts, retry)
 
     def _open_log(self) -> Recovery:
@@ -135,9 +138,11 @@ class Parent(Actor):
         path = self._sessions / f"{self.place.run.session_id}.jsonl"
         if path.exists():
             self._log, recovery = SessionLog.open(path)
+            self._refuse_other_workspace(recovery)
             return recovery
-        self._system = system_message(self._workspace)
-        encoded = encode_system(self._system.text)
+        system = system_message(self._workspace)
+        self._notices += system.notices
+        encoded = encode_system(system.text)
         started = SessionStarted(
             session_id=self.place.run.session_id,
             workspace=str(self._workspace),
@@ -151,9 +156,24 @@ class Parent(Actor):
         self._log.append(MessageAppended(turn=0, message=msgspec.Raw(encoded)))
         return Recovery((started, MessageAppended(turn=0, message=msgspec.Raw(encoded))))
 
-    def _open_conversation(self, history: History) -> Conversation:
-        """The session's own system message, so that its bytes are the same after every restart."""
-        messages = history.messages or (encode_system(system_message(self._workspace).text),)
+    def _refuse_other_workspace(self, recovery: Recovery) -> None:
+        """A session's system message and plan belong to its workspace. Raises `LogFailed`."""
+        begun = recovery.events[0]
+        if isinstance(begun, SessionStarted) and begun.workspace != str(self._workspace):
+            self._log.close()
+            raise LogFailed(
+                "other_workspace",
+                f"Session {begun.session_id} belongs to {begun.workspace}, not to {self._workspace}.",
+                "Open it there, or begin another session here.",
+            )
+
+    def _open_session(self, first_turn: int) -> None:
+        """Go on with the session's own system message: its bytes are the same after every restart."""
+        messages = self._history.messages
+        if not messages or not messages[0].startswith(b'{"role":"system"'):
+            system = encode_system(system_message(self._workspace).text)
+            self._log.append(MessageAppended(turn=0, message=msgspec.Raw(system)))
+            messages = (system, *messages)
         self.publish(
             SessionOpened(
                 session_id=self.place.run.session_id,
@@ -164,9 +184,11 @@ class Parent(Actor):
                 context_window=self._settings.context_window,
                 system_sha256=hashlib.sha256(messages[0]).hexdigest(),
                 tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
+                first_turn=first_turn,
             )
         )
-        return Conversation(encode_head(self._model, self._tools_bytes, REQUEST_OPTIONS), messages)
+        head = encode_head(self._model, self._tools_bytes, REQUEST_OPTIONS)
+        self._conversation = Conversation(head, messages)
 
     def _tell_recovery(self) -> None:
         """Show what an earlier life of this session showed, and what became of it."""
@@ -177,12 +199,12 @@ class Parent(Actor):
         for skipped in self._recovery.skipped:
             self._recorder.notice("warning", f"Line {skipped.line} of the session log {skipped.reason}.")
 
-    def _start_turn(self, prompt: str) -> None:
+    def _start_turn(self, prompt: str, run_id: str = "") -> None:
         self._advance("prompt")
-        self._turn = asyncio.ensure_future(self._play(prompt))
+        self._turn = asyncio.ensure_future(self._play(prompt, run_id))
 
-    async def _play(self, prompt: str) -> None:
-        self._recorder.prompt_taken(prompt)
+    async def _play(self, prompt: str, run_id: str) -> None:
+        self._recorder.prompt_taken(prompt, run_id)
         message = encode_user(prompt)
         self._conversation.append(message)
         self._recorder.on_appended(message)
@@ -201,6 +223,14 @@ class Parent(Actor):
 
     def _advance(self, event: TurnEvent) -> None:
         self._state = advance(TURN, self._state, event)
+
+
+def _turn_of_run(recovery: Recovery, run_id: str) -> int | None:
+    """The turn that a run began with; None when it has not begun."""
+    for event in recovery.events:
+        if isinstance(event, PromptTaken) and event.run_id == run_id:
+            return event.turn
+    return None
 
 
 def _turn_running(state: TurnState) -> Refused:
@@ -224,8 +254,6 @@ def main(argv: list[str]) -> int:
         return run(Parent(place, settings, state_directory(os.environ)))
     except SettingsError as error:
         reason = str(error)
-    except ValueError as error:
-        reason = f"permissions: {error}"
     except LogFailed as error:
         reason = f"{error.message} {error.next_step}"
     place.failure_file("parent").write_text(reason, encoding="utf-8")

@@ -394,6 +394,8 @@ class SessionOpened(Fact, frozen=True):
     """Hex digest of the system message's bytes."""
     tools_sha256: str
     """Hex digest of the tools array's bytes."""
+    first_turn: int = 1
+    """Number of this run's first turn; earlier ones are what the session holds already."""
 
 
 class TurnStarted(Fact, frozen=True):

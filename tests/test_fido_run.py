@@ -263,3 +263,53 @@ def test_nothing_of_a_hostile_workspace_reaches_the_terminal_raw(
     assert done.status == 2
     assert "pwned" in done.err
     assert not set(done.err) & {"\x1b", "\x07"}
+
+
+def test_a_second_run_in_a_session_asks_its_own_prompt_and_tells_its_own_answer(
+    at: Home, workspace: Path, server: ScriptedServer
+) -> None:
+    server.add(say("First."), say("Second."))
+    assert run(at, workspace, server, "one", "--session", "s1").out == "First.\n"
+    done = run(at, workspace, server, "two", "--session", "s1", "--output-format", "stream-json")
+    server.assert_done()
+    assert done.status == 0, done
+    assert [event["turn"] for event in done.events("turn_started")] == [2]
+    assert [event["delta"] for event in done.events("text")] == ["Second."]
+    assert server.requests[1].extends(server.requests[0])
+
+
+def test_a_session_of_another_workspace_is_refused_in_words(
+    at: Home, workspace: Path, tmp_path: Path, server: ScriptedServer
+) -> None:
+    server.add(say("First."))
+    assert run(at, workspace, server, "one", "--session", "s1").status == 0
+    other = tmp_path / "other"
+    other.mkdir()
+    done = run(at, other, server, "two", "--session", "s1")
+    assert done.status == 2
+    assert "belongs to" in done.err
+
+
+def test_a_second_run_of_a_session_takes_its_own_prompt_and_tells_its_own_turn_alone(
+    at: Home, workspace: Path, server: ScriptedServer
+) -> None:
+    server.add(call("list_files", {}), say("First answer."), say("Second answer."))
+    assert run(at, workspace, server, "first", "--session", "s1").out == "First answer.\n"
+    done = run(at, workspace, server, "second", "--session", "s1", "--output-format", "stream-json")
+    assert [event["turn"] for event in done.events("turn_started")] == [2]
+    assert "".join(event["delta"] for event in done.events("text")) == "Second answer."
+    assert done.events("tool_started") == done.events("tool_finished") == []
+    assert [event["final_text"] for event in done.events("turn_finished")] == ["Second answer."]
+    assert server.requests[2].extends(server.requests[1])
+
+
+def test_a_session_of_another_workspace_is_not_gone_on_with(
+    at: Home, workspace: Path, server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.add(say("First answer."))
+    assert run(at, workspace, server, "first", "--session", "s1").status == 0
+    (tmp_path / "other").mkdir()
+    done = run(at, tmp_path / "other", server, "second", "--session", "s1")
+    assert (done.status, done.out, len(server.requests)) == (2, "", 1)
+    assert str(workspace) in done.err
+    assert "Traceback" not in done.err

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -50,6 +51,7 @@ class Approvals:
         self._grants = Grants()
         self._asks: dict[str, _Ask] = {}
         self._numbers = itertools.count(1)
+        self._life = secrets.token_hex(3)  # an answer to an earlier life's ask must not fit one of ours
 
     async def check(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> Refusal | None:
         """Decide on a call, asking the person where the policy says so."""
@@ -105,7 +107,7 @@ class Approvals:
     ) -> SettleAsk:
         """Wait for the person, who may take all the time there is; a cancelled turn lets it lapse."""
         raised = AskRaised(
-            ask_id=f"ask-{next(self._numbers)}",
+            ask_id=f"ask-{self._life}-{next(self._numbers)}",
             kind=kind,
             tool=tool,
             title=title.partition("\n")[0],

@@ -16,6 +16,7 @@ from zlib import crc32
 
 import msgspec
 
+from actors.files.durable import sync_folder
 from actors.session.events import AnyEvent, SessionStarted
 from ipc.messages import Problem
 
@@ -110,7 +111,7 @@ class SessionLog:
         try:
             log.append(header)
             log.sync()
-            _sync_folder(directory)
+            sync_folder(directory)
         except OSError as error:
             log.close()
             raise _failed(error, f"The session log {path} can not be made durable") from error
@@ -313,14 +314,6 @@ def _write_all(fd: int, line: bytes) -> None:
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _failed(error: OSError, what: str) -> LogFailed:

@@ -65,11 +65,13 @@ class Recorder:
     def resume(self, turn: int, total: Usage, subagent: Usage) -> None:
         """Go on counting where an earlier life of this session stopped."""
         self.turn, self.total, self.subagent = turn, total, subagent
+        if total != Usage():
+            self._publish(UsageReported(turn=Usage(), total=total, subagent=subagent, context_tokens=0))
 
-    def prompt_taken(self, text: str) -> None:
+    def prompt_taken(self, text: str, run_id: str = "") -> None:
         self.turn += 1
         self._turn_usage = Usage()
-        self._append(PromptTaken(turn=self.turn, text=text, at=now()))
+        self._append(PromptTaken(turn=self.turn, text=text, at=now(), run_id=run_id))
         self._publish(TurnStarted(turn=self.turn, prompt=text))
 
     def on_stream(self, event: StreamEvent) -> None:
