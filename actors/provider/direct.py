@@ -39,8 +39,7 @@ class DirectProvider:
     def __init__(
         self, base_url: str, api_key: str | None, timeouts: Timeouts, retry: RetryPolicy | None = None
     ) -> None:
-        root = base_url.strip().rstrip("/").removesuffix(PATH).rstrip("/")
-        self._server = _Server(root, (api_key or "").strip())
+        self._server = _Server(base_url, (api_key or "").strip())
         self._timeouts = timeouts
         self._retry = retry or RetryPolicy()
         self._redact = errors.Redactor([self._server.key])
@@ -96,9 +95,7 @@ class DirectProvider:
         return RetryScheduled(attempt=attempt + 1, delay_s=delay, reason=self._redact(failed.error.message))
 
     def _redacted(self, error: ProviderError) -> ProviderError:
-        texts = (self._redact(text) for text in (error.message, error.next_step, error.partial_text))
-        message, next_step, partial_text = texts
-        return ProviderError(error.code, message, next_step, partial_text=partial_text)
+        return ProviderError(error.code, self._redact(error.message), self._redact(error.next_step))
 
     async def _sender(self) -> "_Sender":
         self.prepare()
@@ -172,6 +169,9 @@ class _Sender:
             raise self._refused(error) from None
         except openai.APIConnectionError as error:
             raise self._not_sent(error.__cause__) from None
+        except httpx2.RequestError as error:
+            # The SDK reads the body of an error itself, and lets what happens there through.
+            raise self._not_sent(error) from None
 
     async def read(self, response: "httpx2.Response", ends_at: float) -> AsyncGenerator[StreamEvent, None]:
         """Yield the answer as it comes. Raises `ProviderError`."""

@@ -113,39 +113,35 @@ def unreachable(url: str, reason: str) -> ProviderError:
     return ProviderError("unreachable", f"No connection to {url}: {reason}.", CHECK_URL)
 
 
-def connection_lost(url: str, *, partial_text: str = "") -> ProviderError:
+def connection_lost(url: str) -> ProviderError:
     return ProviderError(
         "connection_lost",
         f"The connection to {url} ended before the answer did.",
         "Send the prompt again; nothing of this answer was carried out.",
-        partial_text=partial_text,
     )
 
 
-def bad_stream(url: str, reason: str, *, partial_text: str = "") -> ProviderError:
+def bad_stream(url: str, reason: str) -> ProviderError:
     return ProviderError(
         "bad_stream",
         f"The server at {url} sent what is no Chat Completions stream: {reason}.",
         CHECK_URL,
-        partial_text=partial_text,
     )
 
 
-def idle_timeout(url: str, seconds: float, *, partial_text: str = "") -> ProviderError:
+def idle_timeout(url: str, seconds: float) -> ProviderError:
     return ProviderError(
         "idle_timeout",
         f"The server at {url} was silent for {seconds:g} s.",
         "Send the prompt again, or raise timeouts.idle_s.",
-        partial_text=partial_text,
     )
 
 
-def total_timeout(url: str, seconds: float, *, partial_text: str = "") -> ProviderError:
+def total_timeout(url: str, seconds: float) -> ProviderError:
     return ProviderError(
         "total_timeout",
         f"The answer from {url} was not complete within {seconds:g} s.",
         "Ask for less at once, or raise timeouts.total_s.",
-        partial_text=partial_text,
     )
 
 

@@ -15,13 +15,11 @@ class ProviderError(Exception):
     `connection_lost`, `bad_stream`, `server_error`. No text of it ever holds a key.
     """
 
-    def __init__(self, code: str, message: str, next_step: str = "", *, partial_text: str = "") -> None:
+    def __init__(self, code: str, message: str, next_step: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.next_step = next_step
-        self.partial_text = partial_text
-        """What had arrived of the answer before the failure."""
 
     def problem(self) -> Problem:
         return Problem(code=self.code, message=self.message, next_step=self.next_step)

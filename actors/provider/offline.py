@@ -16,8 +16,8 @@ import msgspec
 
 from actors.provider.survey.steps import decide
 from actors.provider.survey.turn import Reply, read_turn
+from actors.settings import OFFLINE_MODEL
 
-MODEL: Final = "fido-offline"
 PATH: Final = "/v1/chat/completions"
 BODY_LIMIT: Final = 256 << 20
 PACE_S: Final = 0.012
@@ -128,7 +128,13 @@ def _usage(asked: int, reply: Reply) -> dict[str, Any]:
 
 
 def _send(writer: asyncio.StreamWriter, chunk: Mapping[str, Any]) -> None:
-    whole = {"id": MODEL, "object": "chat.completion.chunk", "created": 0, "model": MODEL, **chunk}
+    whole = {
+        "id": OFFLINE_MODEL,
+        "object": "chat.completion.chunk",
+        "created": 0,
+        "model": OFFLINE_MODEL,
+        **chunk,
+    }
     event = b"data: " + _encode(whole) + b"\n\n"
     writer.write(b"%x\r\n%b\r\n" % (len(event), event))
 

@@ -82,7 +82,7 @@ class AnswerReader:
         except TimeoutError:
             if finished:
                 return b""
-            raise timeout_error(self._url, self._timeouts, self._ends_at, self._assembly.text) from None
+            raise timeout_error(self._url, self._timeouts, self._ends_at) from None
         except ConnectionError:
             return b""
 
@@ -122,14 +122,14 @@ class AnswerReader:
             pass
 
     def _bad(self, reason: str) -> ProviderError:
-        return errors.bad_stream(self._url, reason, partial_text=self._assembly.text)
+        return errors.bad_stream(self._url, reason)
 
 
-def timeout_error(url: str, timeouts: Timeouts, ends_at: float, partial_text: str = "") -> ProviderError:
+def timeout_error(url: str, timeouts: Timeouts, ends_at: float) -> ProviderError:
     """The error for the deadline that was reached: the total one, or silence."""
     if asyncio.get_running_loop().time() >= ends_at:
-        return errors.total_timeout(url, timeouts.total_s, partial_text=partial_text)
-    return errors.idle_timeout(url, timeouts.idle_s, partial_text=partial_text)
+        return errors.total_timeout(url, timeouts.total_s)
+    return errors.idle_timeout(url, timeouts.idle_s)
 
 
 def _decode(data: bytes) -> Any:

@@ -18,7 +18,7 @@ _REASONING = ("reasoning_content", "reasoning")
 class Assembly:
     """Takes decoded chunks in order; gives events as they become known and the answer at the end.
 
-    `feed` and `answer` raise `ProviderError`, with what had arrived as its `partial_text`.
+    `feed` and `answer` raise `ProviderError`.
     """
 
     def __init__(self, url: str, new_id: Callable[[], str] = unique_id) -> None:
@@ -39,18 +39,16 @@ class Assembly:
     def feed(self, chunk: Any) -> None:
         """Take one decoded chunk: any JSON value; members that make no sense are passed over."""
         if not isinstance(chunk, dict):
-            raise errors.bad_stream(self._url, "a chunk is no object", partial_text=self.text)
+            raise errors.bad_stream(self._url, "a chunk is no object")
         if chunk.get("error"):
-            error = errors.from_stream(chunk, self._url)
-            error.partial_text = self.text
-            raise error
+            raise errors.from_stream(chunk, self._url)
         self._take_usage(chunk.get("usage"))
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict) and choice.get("index") in (0, None):
                 self._take_choice(choice)
         if self.size > ANSWER_LIMIT:
-            raise errors.bad_stream(self._url, "the answer never ends", partial_text="")
+            raise errors.bad_stream(self._url, "the answer never ends")
 
     def take(self) -> list[StreamEvent]:
         """Return what came since the last call; neighbours of one kind are one event."""
@@ -70,7 +68,7 @@ class Assembly:
         An end without it and without a finish reason is a cut: `connection_lost`.
         """
         if not (done or self.finish_reason):
-            raise errors.connection_lost(self._url, partial_text=self.text)
+            raise errors.connection_lost(self._url)
         return ModelAnswer(
             text=self.text,
             reasoning="".join(self._reasoning),
