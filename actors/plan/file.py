@@ -9,6 +9,7 @@ from typing import Final, NoReturn
 
 import msgspec
 
+from actors.files.durable import sync_folder
 from actors.plan.rules import check_stored, normalize_plan
 from ipc.messages import Plan
 
@@ -108,7 +109,7 @@ class PlanFile:
             self._reconcile(content, error)
         self._known = content
         try:
-            _sync_folder(self._folder)
+            sync_folder(self._folder)
         except OSError as error:
             self._reconcile(content, error)
 
@@ -205,14 +206,6 @@ def _write(path: Path, content: bytes) -> None:
         written = os.write(fd, content)
         while written < len(content):
             written += os.write(fd, content[written:])
-        os.fsync(fd)
-    finally:
-        os.close(fd)
-
-
-def _sync_folder(folder: Path) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
         os.fsync(fd)
     finally:
         os.close(fd)

@@ -7,7 +7,6 @@ power cut or a bad disk leaves behind costs the lines it hit and no others.
 import errno
 import fcntl
 import os
-import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,9 +17,9 @@ import msgspec
 
 from actors.files.durable import sync_folder
 from actors.session.events import AnyEvent, SessionStarted
+from ipc.endpoints import SESSION_ID
 from ipc.messages import Problem
 
-SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _MARK: Final = b'{"seq":'
