@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from actors.files.path_glob import PathGlob, compile_glob
-from actors.files.workspace import os_failures
+from actors.files.workspace import Workspace, os_failures
 from actors.tools.tool import ToolFailure
 
 DEADLINE_S = 30.0
@@ -59,6 +59,18 @@ def narrowed(glob: PathGlob | None) -> list[str]:
     if glob is None or not glob.names:
         return []
     return [*(f"--type-add=wanted:{name}" for name in glob.names), "--type=wanted"]
+
+
+def search_place(workspace: Workspace, path: str) -> tuple[list[str], str]:
+    """Of a path as a model gave it: arguments that name it for rg, and the folder with a slash behind it.
+
+    The workspace itself needs neither, a file no folder: what is not needed is empty.
+    """
+    target = workspace.resolve_searchable(path)
+    place = workspace.relative(target)
+    if place == ".":
+        return [], ""
+    return ["--", place], f"{place}/" if target.is_dir() else ""
 
 
 async def run_rg(

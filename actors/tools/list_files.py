@@ -13,7 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from actors.files.path_glob import PathGlob
-from actors.files.rg import WALK, narrowed, read_glob, run_rg
+from actors.files.rg import WALK, narrowed, read_glob, run_rg, search_place
 from actors.files.workspace import Workspace, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
@@ -119,11 +119,8 @@ class ListFiles:
         return f"{given.path or '.'} {given.glob}".strip()
 
     async def run(self, given: ListFilesInput, invocation: Invocation) -> ToolOutput:
-        target = self._workspace.resolve_searchable(given.path)
+        where, folder = search_place(self._workspace, given.path)
         glob = read_glob(given.glob)
-        place = self._workspace.relative(target)
-        where = [] if place == "." else ["--", place]
-        folder = f"{place}/" if where and target.is_dir() else ""
         listing = Listing(os.fsencode(self._workspace.root) + b"/", folder, glob, given.depth)
         arguments = [*WALK, *narrowed(glob), "--files", "--null", *where]
         end = await run_rg(arguments, self._workspace.root, listing.take)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from actors.files.path_glob import PathGlob
-from actors.files.rg import DEADLINE_S, WALK, RgEnd, narrowed, read_glob, run_rg
+from actors.files.rg import DEADLINE_S, WALK, RgEnd, narrowed, read_glob, run_rg, search_place
 from actors.files.workspace import Workspace, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
@@ -126,11 +126,8 @@ class Ripgrep:
         return f"{given.pattern}{where} {given.glob}".strip()
 
     async def run(self, given: RipgrepInput, invocation: Invocation) -> ToolOutput:
-        target = self._workspace.resolve_searchable(given.path)
+        where, folder = search_place(self._workspace, given.path)
         glob = read_glob(given.glob)
-        place = self._workspace.relative(target)
-        where = [] if place == "." else ["--", place]
-        folder = f"{place}/" if where and target.is_dir() else ""
         found = Matches(max(1, min(given.max_results, MAX_RESULTS)), folder, glob)
         arguments = [*WALK, *FORMAT, *narrowed(glob), *_choices(given), *where]
         end = await run_rg(arguments, self._workspace.root, found.take)
