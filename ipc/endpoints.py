@@ -17,6 +17,7 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -30,6 +31,8 @@ if TYPE_CHECKING:  # msgspec would be a third of the way to the first frame
 FRAME_LIMIT: Final = 64 * 1024 * 1024
 """Largest frame in bytes, unless the settings say otherwise."""
 
+SESSION_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What a session may be called: also the name of its log, so nothing in it leads elsewhere."""
 PATH_LIMIT: Final = 107
 """Bytes of a unix socket path on Linux, the closing NUL not counted."""
 DRAWN: Final = "drawn"

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, NoReturn
 
+from ipc.endpoints import SESSION_ID
+
 MODES = ("plan", "agent", "yolo")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 OUTPUT_FORMATS = ("text", "json", "stream-json")
 SHELLS = ("bash", "zsh", "fish")
 ACTORS = ("plan_store", "parent", "worker")
-_SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class UsageError(Exception):
@@ -187,7 +188,7 @@ COMMANDS = {
 
 
 def _session_id(text: str) -> str:
-    if not _SESSION_ID.fullmatch(text):
+    if not SESSION_ID.fullmatch(text):
         raise argparse.ArgumentTypeError(
             "a session id has letters, digits, dots, dashes and underscores, 64 at most"
         )
