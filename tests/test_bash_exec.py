@@ -38,7 +38,7 @@ def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BashExec]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     made = BashExec(Workspace(tmp_path), head=1000, tail=1000)
     yield made
-    made.close()
+    made._shell.close()
 
 
 def run(tool: BashExec, command: str, **bounds: object) -> str:
@@ -191,6 +191,30 @@ def test_cancelling_one_call_leaves_another_alone(tool: BashExec, tmp_path: Path
     assert run(tool, f"kill -0 {pid} && echo alive").startswith("alive\n")
 
 
+def test_a_cancel_that_meets_stopped_watchers_does_not_hold_up_the_loop(
+    tool: BashExec, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    stops = "kill -STOP $PPID $(ps -o ppid= $PPID); echo > ready; exec sleep 1000"
+
+    async def cancelled() -> None:
+        loop = asyncio.get_running_loop()
+        loop.set_debug(True)  # it then logs whatever keeps it for longer than this
+        loop.slow_callback_duration = 0.5
+        os.mkfifo(tmp_path / "ready")
+        task = asyncio.ensure_future(tool.run(BashExecInput(command=stops), Invocation("1")))
+        await asyncio.to_thread((tmp_path / "ready").read_bytes)
+        host = tool._shell._host
+        assert host is not None
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert host.returncode == -signal.SIGKILL
+
+    asyncio.run(cancelled())
+    assert not [each.message for each in caplog.records if "Executing" in each.message]
+    assert call(tool, command="true").ok
+
+
 def test_calls_can_run_side_by_side(tool: BashExec, tmp_path: Path) -> None:
     async def both() -> list[str]:
         os.mkfifo(tmp_path / "meet")
@@ -279,15 +303,10 @@ def test_the_summary_is_one_bounded_line(tool: BashExec) -> None:
     assert len(tool.summary(BashExecInput(command="x" * 9999))) == 200
 
 
-def test_closing_a_tool_that_never_ran_is_nothing(tmp_path: Path) -> None:
-    BashExec(Workspace(tmp_path)).close()
-
-
-def test_a_tool_that_was_made_ready_has_its_host_and_one_waiting_runner(tool: BashExec) -> None:
-    tool.start()
+def test_all_commands_have_one_host_with_one_waiting_runner(tool: BashExec) -> None:
     assert call(tool, command="true").ok
     host = tool._shell._host
     assert host is not None
-    tool.start()
+    assert call(tool, command="true").ok
     assert tool._shell._host is host
     assert len(children(host.pid)) <= 2

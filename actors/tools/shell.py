@@ -16,7 +16,7 @@ from actors.tools.shell_host import TAKEN, Reply, Request, command_line
 OVERTIME_S: Final = 2.0
 """How much longer than its timeout a command's runner may take, to kill and to report."""
 CANCEL_S: Final = 1.0
-"""How long a cancelled command's runner may take to kill everything."""
+"""How long a cancelled command's runner, or a host, may take to end and kill everything."""
 ATTEMPTS: Final = 2
 """How often a command is handed over: a host that has just been killed may still seem to be there."""
 
@@ -62,7 +62,7 @@ class Shell:
         for _ in range(ATTEMPTS):
             answer = await self._exchange(request)
             if answer is None:
-                self.close()
+                await self._give_up()
                 continue
             line, found, output = answer.partition(b"\n")
             if not found:
@@ -72,7 +72,7 @@ class Shell:
 
     async def _exchange(self, request: Request) -> bytes | None:
         """The whole answer; null when nobody took the command, so that it can be sent again."""
-        reader, writer = await asyncio.open_unix_connection(sock=self._call())
+        reader, writer = await asyncio.open_unix_connection(sock=await self._call())
         try:
             async with asyncio.timeout(request["timeout_s"] + OVERTIME_S):
                 with contextlib.suppress(OSError):
@@ -84,22 +84,29 @@ class Shell:
             await self._cancel(reader, writer)
             raise
         except TimeoutError:
-            self.close()
+            await self._give_up()
             raise ShellLost from None
         finally:
             writer.close()
 
     def close(self) -> None:
         """End the host and everything that commands have left running."""
-        if self._host is None or self._calls is None:
-            return
+        host = self._let_go()
+        if host is not None:
+            _end(host)
+
+    async def _give_up(self) -> None:
+        """Close without holding up whatever else runs on the loop."""
+        host = self._let_go()
+        if host is not None:
+            await asyncio.to_thread(_end, host)
+
+    def _let_go(self) -> subprocess.Popen[bytes] | None:
+        """Hang up; the next call gets a new host."""
         host, self._host = self._host, None
-        self._calls.close()
-        try:
-            host.wait(CANCEL_S)
-        except subprocess.TimeoutExpired:
-            process_tree.kill([host.pid, *process_tree.descendants(host.pid)])
-            host.wait()
+        if self._calls is not None:
+            self._calls.close()
+        return host
 
     async def _cancel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hang up, and wait until the runner does."""
@@ -108,9 +115,9 @@ class Shell:
             async with asyncio.timeout(CANCEL_S):
                 await reader.read()
         except (TimeoutError, OSError):
-            self.close()
+            await self._give_up()
 
-    def _call(self) -> socket.socket:
+    async def _call(self) -> socket.socket:
         """Have a runner at the other end of a socket; a host that was lost is replaced."""
         ours, theirs = socket.socketpair()
         with theirs:
@@ -120,6 +127,16 @@ class Shell:
                 with contextlib.suppress(OSError):
                     socket.send_fds(self._calls, [b"!"], [theirs.fileno()])
                     return ours
-                self.close()
+                await self._give_up()
         ours.close()
         raise ShellLost
+
+
+def _end(host: subprocess.Popen[bytes]) -> None:
+    """Wait for a host that was hung up on; kill one that hangs, and everything below it."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        host.wait(CANCEL_S)
+        return
+    process_tree.kill([host.pid, *process_tree.descendants(host.pid)])
+    with contextlib.suppress(subprocess.TimeoutExpired):  # in the kernel's hands: nothing more can be done
+        host.wait(CANCEL_S)
