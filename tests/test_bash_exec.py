@@ -161,7 +161,7 @@ def test_a_background_process_can_be_stopped_by_its_number(tool: BashExec) -> No
 def test_background_processes_end_with_the_tool(tool: BashExec) -> None:
     pid = pids(run(tool, "setsid nohup sleep 1000 >/dev/null 2>&1 & echo $!"))[0]
     with Watched(pid) as job:
-        tool.close()
+        tool._shell.close()
         assert job.ends_within()
 
 

@@ -57,14 +57,6 @@ class BashExec:
         self._tail = tail
         self._shell = Shell(without_keys(os.environ) | HINTS)
 
-    def start(self) -> None:
-        """Get ready, so that the first command starts at once."""
-        self._shell.start()
-
-    def close(self) -> None:
-        """End what commands have left in the background."""
-        self._shell.close()
-
     def summary(self, given: BashExecInput) -> str:
         line = " ".join(given.command.split())
         return line if len(line) <= LONGEST_SUMMARY else line[: LONGEST_SUMMARY - 1] + "…"
