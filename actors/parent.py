@@ -136,7 +136,7 @@ class Parent(Actor):
     def _open_log(self) -> Recovery:
         """Go on with the session's log, or begin it."""
         path = self._sessions / f"{self.place.run.session_id}.jsonl"
-        if path.exists():
+        if path.exists() and path.stat().st_size:
             self._log, recovery = SessionLog.open(path)
             self._refuse_other_workspace(recovery)
             return recovery
@@ -152,9 +152,9 @@ class Parent(Actor):
             system_sha256=hashlib.sha256(encoded).hexdigest(),
             tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
         )
-        self._log = SessionLog.create(self._sessions, self.place.run.session_id, started)
-        self._log.append(MessageAppended(turn=0, message=msgspec.Raw(encoded)))
-        return Recovery((started, MessageAppended(turn=0, message=msgspec.Raw(encoded))))
+        first = MessageAppended(turn=0, message=msgspec.Raw(encoded))
+        self._log = SessionLog.create(self._sessions, self.place.run.session_id, started, first)
+        return Recovery((started, first))
 
     def _refuse_other_workspace(self, recovery: Recovery) -> None:
         """A session's system message and plan belong to its workspace. Raises `LogFailed`."""
@@ -172,7 +172,7 @@ class Parent(Actor):
         messages = self._history.messages
         if not messages or not messages[0].startswith(b'{"role":"system"'):
             system = encode_system(system_message(self._workspace).text)
-            self._log.append(MessageAppended(turn=0, message=msgspec.Raw(system)))
+            self._recorder.on_appended(system)
             messages = (system, *messages)
         self.publish(
             SessionOpened(

@@ -265,31 +265,6 @@ def test_nothing_of_a_hostile_workspace_reaches_the_terminal_raw(
     assert not set(done.err) & {"\x1b", "\x07"}
 
 
-def test_a_second_run_in_a_session_asks_its_own_prompt_and_tells_its_own_answer(
-    at: Home, workspace: Path, server: ScriptedServer
-) -> None:
-    server.add(say("First."), say("Second."))
-    assert run(at, workspace, server, "one", "--session", "s1").out == "First.\n"
-    done = run(at, workspace, server, "two", "--session", "s1", "--output-format", "stream-json")
-    server.assert_done()
-    assert done.status == 0, done
-    assert [event["turn"] for event in done.events("turn_started")] == [2]
-    assert [event["delta"] for event in done.events("text")] == ["Second."]
-    assert server.requests[1].extends(server.requests[0])
-
-
-def test_a_session_of_another_workspace_is_refused_in_words(
-    at: Home, workspace: Path, tmp_path: Path, server: ScriptedServer
-) -> None:
-    server.add(say("First."))
-    assert run(at, workspace, server, "one", "--session", "s1").status == 0
-    other = tmp_path / "other"
-    other.mkdir()
-    done = run(at, other, server, "two", "--session", "s1")
-    assert done.status == 2
-    assert "belongs to" in done.err
-
-
 def test_a_second_run_of_a_session_takes_its_own_prompt_and_tells_its_own_turn_alone(
     at: Home, workspace: Path, server: ScriptedServer
 ) -> None:
@@ -313,3 +288,21 @@ def test_a_session_of_another_workspace_is_not_gone_on_with(
     assert (done.status, done.out, len(server.requests)) == (2, "", 1)
     assert str(workspace) in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_session_that_lost_its_system_message_gets_one_again_once(
+    at: Home, workspace: Path, server: ScriptedServer
+) -> None:
+    server.add(say("One."), say("Two."), say("Three."))
+    assert run(at, workspace, server, "one", "--session", "s1").status == 0
+    (log,) = (at.folder / "state").rglob("s1.jsonl")
+    lines = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(b"".join(line for line in lines if b'"role":"system"' not in line))
+    assert run(at, workspace, server, "two", "--session", "s1").status == 0
+    assert run(at, workspace, server, "three", "--session", "s1").status == 0
+    roles = [message["role"] for message in json.loads(server.requests[2].body)["messages"]]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert server.requests[2].extends(server.requests[1])
+    log.write_bytes(b"")
+    server.add(say("Four."))
+    assert run(at, workspace, server, "four", "--session", "s1").out == "Four.\n"

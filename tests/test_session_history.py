@@ -210,3 +210,11 @@ def test_folding_again_behind_the_stand_ins_changes_no_byte(events: list[AnyEven
     onward = fold([*events, appended(encode_user("next"))])
     assert onward.messages[: len(history.messages)] == history.messages
     assert len(onward.messages) == len(history.messages) + 1
+
+
+def test_a_system_message_that_was_written_again_stands_first() -> None:
+    system = encode_system("s")
+    history = fold([*PROMPT, asks("a"), appended(system, turn=0), result("a")])
+    assert_balanced(history)
+    assert history.messages[0] == system
+    assert read(history)[-1]["content"] == "fine"

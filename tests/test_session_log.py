@@ -243,3 +243,16 @@ def test_ten_thousand_events_are_read_and_folded_within_a_second(folder: Path) -
     history = fold(opened(path).events)
     assert time.process_time() - started < 1
     assert len(history.messages) == 5000
+
+
+def test_a_new_session_is_recorded_whole_or_not_at_all(folder: Path) -> None:
+    with pytest.raises(LogFailed), small_files():
+        SessionLog.create(folder, "s-1", HEADER, said("x" * 2000))
+    assert os.listdir(folder) == []
+
+
+def test_an_empty_file_is_the_beginning_of_a_session(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "s-1.jsonl").touch()
+    SessionLog.create(folder, "s-1", HEADER, said("first")).close()
+    assert messages(opened(folder / "s-1.jsonl")) == ["first"]

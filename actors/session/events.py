@@ -46,8 +46,6 @@ class PromptTaken(Event, frozen=True):
     """The user's text."""
     at: str
     """UTC, milliseconds, `Z`."""
-    run: str = ""
-    """The run that it was given to."""
     run_id: str = ""
     """The run that began with this prompt; empty for one that was typed."""
 

@@ -119,6 +119,9 @@ class _Balanced:
 
     def add(self, encoded: bytes) -> None:
         message = _decode(encoded)
+        if message.role == "system":
+            self.kept.insert(0, encoded)  # also when a damaged one was replaced in mid session
+            return
         if message.role == "tool":
             self._answer(message.tool_call_id, encoded)
             return

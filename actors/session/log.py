@@ -95,20 +95,29 @@ class SessionLog:
         self._identity = _identity(os.fstat(fd))
 
     @classmethod
-    def create(cls, directory: Path, session_id: str, header: SessionStarted) -> "SessionLog":
-        """Begin the log of a new session, durable when this returns. Raises `LogFailed`."""
+    def create(
+        cls, directory: Path, session_id: str, header: SessionStarted, *events: AnyEvent
+    ) -> "SessionLog":
+        """Begin the log of a new session, durable when this returns. Raises `LogFailed`.
+
+        An empty file is what a power cut leaves of a session that was about to begin.
+        """
         if not SESSION_ID.fullmatch(session_id):
             raise ValueError(f"not a session id: {session_id!r}")
         path = directory / f"{session_id}.jsonl"
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            fd = os.open(path, _OPEN | os.O_CREAT | os.O_EXCL, 0o600)
+            fd = os.open(path, _OPEN | os.O_CREAT, 0o600)
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(fd).st_size:
+                os.close(fd)
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         except OSError as error:
             raise _failed(error, f"The session log {path} can not be created") from error
         log = cls(path, fd, 0, 0)
         try:
-            log.append(header)
+            for event in (header, *events):
+                log.append(event)
             log.sync()
             sync_folder(directory)
         except OSError as error:
