@@ -1,4 +1,4 @@
-"""The worker process: preloads, then keeps a warm worker. No key, no network, no writes in any of them."""
+"""The worker process: preloads, then keeps a warm worker. None of them has a key or a foreign descriptor."""
 
 import gc
 import logging

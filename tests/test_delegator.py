@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -12,9 +13,9 @@ from typing import Any
 import pytest
 
 from actors.conversation import Conversation
-from actors.delegation.delegator import DETAIL_LIMIT, Delegator
+from actors.delegation.delegator import DETAIL_LIMIT, EXTRA_REQUESTS, REPORTS_PER_REQUEST, Delegator
 from actors.delegation.result import MAX_BYTES
-from actors.delegation.warm_worker import find_worker
+from actors.delegation.warm_worker import find_worker, newest_worker
 from actors.process_tree import children
 from actors.session.events import SessionStarted
 from actors.session.log import SessionLog
@@ -24,8 +25,9 @@ from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
-from ipc.mailbox import CommandHandler, Link
-from ipc.messages import AnyFact, SubagentActivityChanged
+from ipc.errors import PeerGone
+from ipc.mailbox import Answer, CommandHandler, Link, Peer
+from ipc.messages import AnyCommand, AnyFact, AnyReply, SubagentActivityChanged
 from tests.fakes.launch import DEADLINE_S, Watched, launch
 from tests.fakes.models import ScriptedProvider, Step, conversation
 from tests.fakes.places import run_place
@@ -42,20 +44,25 @@ class Scene:
         self.provider = ScriptedProvider(steps)
         self.conversation: Conversation = conversation()
         self.conversation.append_answer(says("", calls("delegate", "d"), calls("read_file", "r")))
-        self._place = place
+        self.place = place
+        self.peer_is_gone = False
+        self._state = state
         self._log = SessionLog.create(state, "20250101-101112-7f3a", _header())
         self._recorder = Recorder(self._log, self.facts.append, None)
 
     async def delegate(self, timeout_ms: int) -> dict[str, Any]:
-        ready = await asyncio.wait_for(find_worker(self._place), DEADLINE_S)
+        ready = await asyncio.wait_for(find_worker(self.place), DEADLINE_S)
         ready.close()
         channel = Channel()
 
         def connect(address: str, on_command: CommandHandler) -> Link:
-            return Link(channel, "parent", address, on_command=on_command)
+            def answer(command: AnyCommand, peer: Peer) -> Answer:
+                return on_command(command, Gone() if self.peer_is_gone else peer)
+
+            return Link(channel, "parent", address, on_command=answer)
 
         delegator = Delegator(
-            self._place,
+            self.place,
             connect,
             self.facts.append,
             self._recorder,
@@ -72,9 +79,23 @@ class Scene:
         assert len(made.encode()) <= MAX_BYTES
         return json.loads(made)  # type: ignore[no-any-return]
 
+    def logged(self) -> str:
+        (log,) = self._state.glob("*.jsonl")
+        return log.read_text(encoding="utf-8")
+
     @property
     def activities(self) -> list[SubagentActivityChanged]:
         return [fact for fact in self.facts if isinstance(fact, SubagentActivityChanged)]
+
+
+class Gone:
+    """A connection whose other end has left."""
+
+    async def ask(self, command: AnyCommand, deadline_s: float = 5.0) -> AnyReply:
+        raise PeerGone("it has left")
+
+    def tell(self, fact: AnyFact) -> None:
+        raise PeerGone("it has left")
 
 
 def _header() -> SessionStarted:
@@ -95,7 +116,7 @@ def worker(tmp_path: Path, behaviour: str, *steps: Step) -> "Iterator[tuple[Scen
         if behaviour == "honest":
             process = launch("actors.worker", place.directory, os.getpid(), env={"PATH": os.environ["PATH"]})
         else:
-            process = launch("tests.fakes.hostile_worker", place.directory, behaviour)
+            process = launch("tests.fakes.hostile_worker", place.directory, behaviour, "actors.worker")
         try:
             yield Scene(place, tmp_path / "state", *steps), process
         finally:
@@ -180,6 +201,8 @@ def test_a_worker_that_does_not_end_is_ended_at_the_deadline(tmp_path: Path) -> 
             assert len(fact.phase) <= DETAIL_LIMIT
             assert len(fact.detail) <= DETAIL_LIMIT
             assert not set(fact.phase + fact.detail) & set("\x1b\x07\u202e\n")
+        assert len(scene.activities) <= REPORTS_PER_REQUEST + 2
+        assert newest_worker(scene.place) is None
 
 
 def test_what_a_lying_worker_says_of_itself_counts_for_nothing(tmp_path: Path) -> None:
@@ -217,3 +240,56 @@ def test_a_cancelled_delegation_takes_its_worker_with_it(tmp_path: Path) -> None
     with worker(tmp_path, "honest", "I see") as (scene, host):
         asyncio.run(cancelled(scene, host.pid))
     assert scene.activities[-1].phase == "cancelled"
+    assert '"code":"cancelled"' in scene.logged()
+
+
+def test_a_worker_asks_the_model_once_at_a_time(tmp_path: Path) -> None:
+    made, scene = play(tmp_path, "asks_at_once", LONG_MS, "thinking")
+    assert "busy busy" in made["summary"]
+    assert len(scene.provider.bodies) == 1
+
+
+def test_a_worker_asks_the_model_no_more_often_than_its_rounds(tmp_path: Path) -> None:
+    most = Delegation().max_tool_rounds + EXTRA_REQUESTS
+    made, scene = play(tmp_path, "asks_for_ever", LONG_MS, *[says("")] * (most + 1))
+    assert made["summary"] == "too_many"
+    assert len(scene.provider.bodies) == most
+
+
+def test_an_answer_that_nobody_takes_is_a_clear_refusal(tmp_path: Path) -> None:
+    with worker(tmp_path, "asks_for_ever", says("a word")) as (scene, _):
+        scene.peer_is_gone = True
+        made = asyncio.run(scene.delegate(LONG_MS))
+    assert made["summary"] == "worker_lost"
+
+
+def test_a_cancelled_worker_is_asked_for_what_it_has_and_that_is_logged(tmp_path: Path) -> None:
+    async def cancelled(scene: Scene) -> None:
+        delegating = asyncio.ensure_future(scene.delegate(LONG_MS))
+        async with asyncio.timeout(DEADLINE_S):
+            await scene.provider.waiting.wait()
+        delegating.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await delegating
+
+    with worker(tmp_path, "hands_in", "I see") as (scene, _):
+        asyncio.run(cancelled(scene))
+    assert scene.activities[-1].detail == "what I have"
+    assert '"type":"DelegationEnded"' in scene.logged()
+
+
+def test_a_planted_name_leads_to_no_process_but_a_worker(tmp_path: Path) -> None:
+    with run_place(tmp_path) as place, ExitStack() as stack:
+        for number, (words, own_session) in enumerate(
+            (
+                ([], True),
+                (["actors.worker", tmp_path / "another"], True),
+                (["actors.parent", place.directory], True),
+                (["actors.worker", place.directory], False),
+            )
+        ):
+            line = [sys.executable, "-I", "-c", "input()", *map(str, words)]
+            starting = subprocess.Popen(line, stdin=subprocess.PIPE, start_new_session=own_session)
+            process = stack.enter_context(starting)  # the end of its input is its own
+            (place.workers_directory / f"w-{number}-{process.pid}.ipc").touch()
+        assert newest_worker(place) is None

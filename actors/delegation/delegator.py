@@ -44,6 +44,12 @@ FIND_S: Final = 10.0
 """Longest wait for a worker to be there."""
 GRACE_S: Final = 1.0
 """What a worker gets past its deadline to hand in what it has."""
+CANCEL_S: Final = 0.25
+"""What a cancelled worker gets to hand in what it has; a person waits for it."""
+EXTRA_REQUESTS: Final = 2
+"""What a delegation needs beyond its rounds: the answer behind the last one, and one to repair that."""
+REPORTS_PER_REQUEST: Final = 100
+"""Most reports of activity before the next request to the model; each is a fact for everybody."""
 PARTIAL_LIMIT: Final = 200_000
 DETAIL_LIMIT: Final = 120
 _LOST: Final = "The worker process ended before it had a result."
@@ -60,6 +66,11 @@ class _Running:
     started: float = field(default_factory=time.monotonic)
     partial: list[str] = field(default_factory=list)
     kept: int = 0
+    requests: int = 0
+    reports: int = 0
+    """Since the last request."""
+    asking: bool = False
+    """Whether a request is with the model."""
     finished: "asyncio.Future[FinishDelegation]" = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
@@ -93,6 +104,15 @@ class _Running:
 
     async def ended_within(self, seconds: float) -> None:
         await asyncio.wait({self.finished}, timeout=max(seconds, 0))
+
+    async def stop(self, link: Link, event: DelegationEvent, reason: str, patience_s: float) -> None:
+        """Ask the worker to hand in what it has, and wait for that; it is not killed here."""
+        if self.finished.done():
+            return
+        self.advance(event)
+        with contextlib.suppress(IpcError):
+            await link.ask(CancelDelegation(reason=reason), patience_s)
+            await self.ended_within(patience_s)
 
     def elapsed_ms(self) -> int:
         return round(1000 * (time.monotonic() - self.started))
@@ -132,7 +152,8 @@ class Delegator:
             try:
                 end = await self._run(running, timeout_s)
             except asyncio.CancelledError:
-                self._show(running, "cancelled", "", active=False)
+                running.fail("deadline", "cancelled", "The delegation was cancelled.")
+                self._result(running, request, invocation, running.finished.result())
                 raise
             return self._result(running, request, invocation, end)
 
@@ -162,13 +183,12 @@ class Delegator:
         starting = asyncio.ensure_future(self._start(running, link))
         try:
             await running.ended_within(running.started + timeout_s - time.monotonic())
-            if not running.finished.done():
-                running.advance("deadline")
-                with contextlib.suppress(IpcError):
-                    await link.ask(CancelDelegation(reason="timeout"), GRACE_S / 2)
-                await running.ended_within(GRACE_S)
+            await running.stop(link, "deadline", "timeout", GRACE_S)
             running.fail("deadline", "timeout", f"The subagent was stopped after {timeout_s:g} s.")
             return running.finished.result()
+        except asyncio.CancelledError:
+            await running.stop(link, "cancel", "cancelled", CANCEL_S)
+            raise
         finally:
             starting.cancel()
 
@@ -192,6 +212,9 @@ class Delegator:
             case CompleteModel(tail=tail):
                 return self._complete(running, tail, peer)
             case ReportActivity(phase=phase, detail=detail):
+                running.reports += 1
+                if running.reports > REPORTS_PER_REQUEST:
+                    return Refused(code="too_many", message="This is too much activity for one request.")
                 if running.state in ("starting", "running"):
                     self._show(running, phase, detail)
                 return Accepted()
@@ -207,23 +230,36 @@ class Delegator:
         """Send the fork and the worker's messages behind it; its request extends the parent's."""
         if running.state == "ended":
             return Refused(code="ended", message="This delegation has ended.")
+        if running.asking:
+            return Refused(code="busy", message="The answer to the last request is still to come.")
+        if running.requests >= self._limits.max_tool_rounds + EXTRA_REQUESTS:
+            return Refused(code="too_many", message="This delegation has had all its requests.")
         try:
             conversation = running.fork.extended(tail)
         except BadTail as error:
             running.fail("worker_lost", "worker_fault", f"The worker misbehaved: {error}.")
             return Refused(code="bad_tail", message=str(error))
-        answer = ModelAnswer()
+        running.requests, running.reports, running.asking = running.requests + 1, 0, True
         try:
-            async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
-                async for event in stream:
-                    if isinstance(event, ModelAnswer):
-                        answer = event
-                        continue
-                    if isinstance(event, TextDelta):
-                        running.keep(event.text)
-                    peer.tell(ModelStreamed(event=event))
+            return await self._answer(running, conversation, peer)
         except ProviderError as error:
             return Refused(code=error.code, message=error.message, next_step=error.next_step)
+        except IpcError as error:
+            return Refused(code="worker_lost", message=f"The answer could not be passed on: {error}.")
+        finally:
+            running.asking = False
+
+    async def _answer(self, running: _Running, conversation: Conversation, peer: Peer) -> ModelCompleted:
+        """Pass an answer on as it comes. Raises `ProviderError`, and `IpcError` when nobody takes it."""
+        answer = ModelAnswer()
+        async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
+            async for event in stream:
+                if isinstance(event, ModelAnswer):
+                    answer = event
+                    continue
+                if isinstance(event, TextDelta):
+                    running.keep(event.text)
+                peer.tell(ModelStreamed(event=event))
         if answer.usage is not None:
             self._recorder.used(answer.usage, subagent=True)
         running.keep("\n")
@@ -270,9 +306,11 @@ async def _end(worker: WarmWorker) -> None:
         await asyncio.wait({worker.exited}, timeout=GRACE_S / 4)
     finally:
         worker.kill()
-        # Until it is gone its socket would still announce it to the next delegation.
-        await asyncio.wait({worker.exited}, timeout=GRACE_S)
-        worker.close()
+        try:
+            # Until it is gone its socket would still announce it to the next delegation.
+            await asyncio.wait({worker.exited}, timeout=GRACE_S)
+        finally:
+            worker.close()
 
 
 def _phase(end: FinishDelegation, status: str) -> str:

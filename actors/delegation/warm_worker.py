@@ -16,6 +16,7 @@ from typing import Final
 from ipc.endpoints import RunPlace
 
 _NAME: Final = re.compile(r"w-(\d+)-(\d+)\.ipc")
+_MODULE: Final = "actors.worker"
 _POLL_S: Final = 0.005
 
 
@@ -58,26 +59,36 @@ class WarmWorker:
 async def find_worker(place: RunPlace) -> WarmWorker:
     """Wait for a live worker; the caller sets the deadline."""
     while True:
-        worker = newest_worker(place.workers_directory)
+        worker = newest_worker(place)
         if worker is not None:
             return worker
         await asyncio.sleep(_POLL_S)
 
 
-def newest_worker(directory: Path) -> WarmWorker | None:
+def newest_worker(place: RunPlace) -> WarmWorker | None:
     """The live worker with the highest number, if there is one."""
     found = []
-    for path in directory.glob("w-*.ipc"):
+    for path in place.workers_directory.glob("w-*.ipc"):
         match = _NAME.fullmatch(path.name)
         if match:
             found.append((int(match[1]), int(match[2]), path))
     for _, pid, path in sorted(found, reverse=True):
         with contextlib.suppress(OSError):
             pidfd = os.pidfd_open(pid)
-            if not _has_ended(pidfd):
+            if not _has_ended(pidfd) and _is_worker(pid, place):
                 return WarmWorker(path, pid, pidfd)
             os.close(pidfd)
     return None
+
+
+def _is_worker(pid: int, place: RunPlace) -> bool:
+    """Whether a process was started as this run's worker and leads its own session.
+
+    Anybody may plant a file name, and what it names will be killed with its group.
+    """
+    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    started = os.fsencode(_MODULE) in words and os.fsencode(place.directory) in words
+    return started and os.getsid(pid) == pid == os.getpgid(pid)
 
 
 def _has_ended(pidfd: int) -> bool:

@@ -13,6 +13,11 @@ floods         reports activity without end, with control sequences
 huge           finishes with 20 MB of text
 twice          finishes a second time, with another text
 garbage        answers the task with bytes that are no frame
+asks_at_once   asks the model three times at once, then finishes with the codes of its refusals
+asks_for_ever  asks the model until it is refused, then finishes with the code
+hands_in       finishes when it is asked to stop
+
+It is a worker by its command line, too: the last argument is `actors.worker`.
 """
 
 import asyncio
@@ -29,6 +34,7 @@ from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,
+    AnyReply,
     CancelDelegation,
     CompleteModel,
     FinishDelegation,
@@ -64,6 +70,8 @@ class HostileWorker(Actor):
                 self._misdeed = asyncio.ensure_future(self._misbehave(command, peer))
                 return Accepted()
             case CancelDelegation():
+                if self._behaviour == "hands_in":
+                    self._misdeed = asyncio.ensure_future(self._hand_in(peer))
                 return Accepted()
             case _:
                 return super().on_command(command, peer)
@@ -119,13 +127,34 @@ class HostileWorker(Actor):
         for text in ("first", "second"):
             await peer.ask(FinishDelegation(status="completed", texts=(text,)))
 
+    async def _asks_at_once(self, start: StartDelegation, peer: Peer) -> None:
+        asking = [asyncio.ensure_future(peer.ask(CompleteModel(tail=start.opening))) for _ in range(3)]
+        refusals = [await each for each in asyncio.as_completed(asking[1:])]
+        await self._tell_codes(refusals, peer)
+
+    async def _asks_for_ever(self, start: StartDelegation, peer: Peer) -> None:
+        reply: AnyReply = Accepted()
+        while not isinstance(reply, Refused):
+            reply = await peer.ask(CompleteModel(tail=start.opening))
+        await self._tell_codes([reply], peer)
+
+    async def _tell_codes(self, replies: list[AnyReply], peer: Peer) -> None:
+        codes = " ".join(reply.code for reply in replies if isinstance(reply, Refused))
+        await peer.ask(FinishDelegation(status="completed", texts=(codes,)))
+
+    async def _hands_in(self, start: StartDelegation, peer: Peer) -> None:
+        await peer.ask(CompleteModel(tail=start.opening))
+
+    async def _hand_in(self, peer: Peer) -> None:
+        await peer.ask(FinishDelegation(status="partial", texts=("what I have",)))
+
     async def _garbage(self, start: StartDelegation, peer: Peer) -> None:
         peer.send(os.urandom(64))  # type: ignore[attr-defined]
 
 
 def main(argv: list[str]) -> int:
     """Be a worker of the run until killed."""
-    run_dir, behaviour, *number = argv
+    run_dir, behaviour, *number, _ = argv
     os.setsid()
     place = RunPlace.open(run_dir)
     if behaviour == "ignores_term":
