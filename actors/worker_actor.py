@@ -103,12 +103,13 @@ class Worker(Actor):
 
 def _end(playing: "asyncio.Task[FinishDelegation]") -> FinishDelegation:
     """The end of a delegation; also of one that a fault of ours or a lack of memory ended."""
-    try:
+    error = playing.exception()
+    if error is None:
         return playing.result()
-    except MemoryError:
+    if isinstance(error, MemoryError):
         problem = Problem(code="out_of_memory", message="The subagent needed more memory than it may have.")
-    except Exception as error:
-        log.exception("the delegation failed inside Fido")
+    else:
+        log.error("the delegation failed inside Fido", exc_info=error)
         problem = Problem(code="internal_error", message=f"The subagent failed inside Fido: {error!r}.")
     return FinishDelegation(status="failed", texts=(), problem=problem)
 
