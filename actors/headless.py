@@ -116,7 +116,12 @@ class Headless:
             self._printer.show(fact)
 
     def _refuse(self, ask: AskRaised) -> None:
-        self._needed_approval = self._needed_approval or ask.kind == "approval"
+        if ask.kind == "approval":
+            self._needed_approval = True
+            message = (
+                f"{ask.tool} needed an approval that nobody could give; allow it with --allow {ask.tool}."
+            )
+            self._filter.fact(NoticeRaised(level="warning", message=message))  # once a tool
         text = (NOBODY_APPROVES if ask.kind == "approval" else NOBODY_ANSWERS).format(tool=ask.tool)
         self._start(self._ask(SettleAsk(ask_id=ask.ask_id, decision="deny", text=text)))
 

@@ -71,7 +71,7 @@ def leave(status: int) -> NoReturn:
     Tearing the interpreter down would take up to half a second where openai is loaded.
     """
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, AttributeError):  # None: it was closed before we began
             stream.flush()
     os._exit(status)
 

@@ -6,6 +6,7 @@ this process knows.
 
 import asyncio
 import hmac
+import logging
 import re
 import secrets
 from collections.abc import AsyncIterator, Mapping
@@ -27,6 +28,8 @@ LONGEST_S: Final = 0.9
 WORDS_A_PIECE: Final = 3
 
 _encode = msgspec.json.Encoder().encode
+
+log = logging.getLogger(__name__)
 
 
 class OfflineModel:
@@ -59,6 +62,8 @@ class OfflineModel:
                 pass
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass
+        except Exception:
+            log.exception("the survey failed")  # the connection ends, and with it the turn, not the parent
         except asyncio.CancelledError:
             # The end of the server; asyncio's own callback would report it as a fault before Python 3.12.
             pass
@@ -112,7 +117,7 @@ class OfflineModel:
 
 def _pieces(text: str) -> list[str]:
     """The text a few words at a time; joined they are the text."""
-    words = re.findall(r"\s*\S+\s*", text)
+    words = re.findall(r"\s*\S+\s*", text.encode(errors="replace").decode())
     return ["".join(words[i : i + WORDS_A_PIECE]) for i in range(0, len(words), WORDS_A_PIECE)]
 
 

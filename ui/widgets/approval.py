@@ -85,7 +85,11 @@ class AskForm(urwid.Widget):
             self._chosen = (self._chosen + step) % len(self._choices)
         elif action in ("page_up", "page_down"):
             self._page.scroll(keys.SCROLLING[action])
-        elif not keys.is_text(key):
+        elif keys.is_text(key):
+            # Whoever writes has something to say: words must never end in a yes.
+            self._choose(next(at for at, choice in enumerate(self._choices) if choice.writes))
+            return self._edit(columns, key)
+        else:
             return key
         return None
 

@@ -1,5 +1,6 @@
 """A request as the built-in model reads it: the prompt, and what each call since has brought. Pure."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -124,7 +125,9 @@ def read_turn(body: bytes) -> Turn:
 
 
 def call_of(name: str, arguments: dict[str, Any], call_id: str) -> ToolCall:
-    return ToolCall(id=call_id, name=name, arguments=msgspec.json.encode(arguments).decode())
+    # File names that are no UTF-8 come with lone surrogates, which no encoder takes.
+    text = json.dumps(arguments, ensure_ascii=False).encode(errors="replace").decode()
+    return ToolCall(id=call_id, name=name, arguments=text)
 
 
 def _delegated_task(message: _Message) -> str:
