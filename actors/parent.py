@@ -38,7 +38,16 @@ from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
 from ipc.lifecycle import TURN, TurnEvent, TurnState, advance
 from ipc.mailbox import Answer, Peer
-from ipc.messages import Accepted, AnyCommand, CancelTurn, Refused, SessionOpened, SettleAsk, StartTurn
+from ipc.messages import (
+    Accepted,
+    AnyCommand,
+    CancelTurn,
+    NoticeRaised,
+    Refused,
+    SessionOpened,
+    SettleAsk,
+    StartTurn,
+)
 
 REQUEST_OPTIONS: Final = {"stream": True, "stream_options": {"include_usage": True}}
 
@@ -55,12 +64,12 @@ class Parent(Actor):
         super().__init__(place)
         self._settings = settings
         self._sessions = state / "sessions"
-        self._rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
+        self._rules = _rules(settings)
         self._workspace = Path(place.run.workspace)
         self._model = OFFLINE_MODEL if settings.offline else settings.model
         self._state: TurnState = "idle"
         self._turn: asyncio.Task[None] | None = None
-        self._notices = settings.notices
+        self._system_notices: tuple[str, ...] = ()
         self._closing = contextlib.AsyncExitStack()
 
     async def on_start(self) -> None:
@@ -91,10 +100,13 @@ class Parent(Actor):
         run = self.place.run
         taken = _turn_of_run(self._recovery, run.id)
         self._open_session(taken or self._history.turns + 1)
-        self._recorder.resume(self._history.turns, self._history.usage, self._history.subagent_usage)
+        self._recorder.resume(self._history)
         self._tell_recovery()
-        for notice in self._notices:
+        for notice in self._system_notices:
             self._recorder.notice("warning", notice)
+        for notice in self._settings.notices:
+            self.publish(NoticeRaised(level="warning", message=notice))
+        del self._recovery, self._history
         if run.prompt is not None and taken is None:
             self._start_turn(run.prompt, run.id)
 
@@ -141,7 +153,7 @@ class Parent(Actor):
             self._refuse_other_workspace(recovery)
             return recovery
         system = system_message(self._workspace)
-        self._notices += system.notices
+        self._system_notices = system.notices
         encoded = encode_system(system.text)
         started = SessionStarted(
             session_id=self.place.run.session_id,
@@ -197,17 +209,19 @@ class Parent(Actor):
         if self._history.interrupted is not None:
             self._recorder.turn_ended(TurnOutcome(status="failed", problem=INTERRUPTED))
         for skipped in self._recovery.skipped:
-            self._recorder.notice("warning", f"Line {skipped.line} of the session log {skipped.reason}.")
+            message = f"Line {skipped.line} of the session log {skipped.reason}."
+            self.publish(NoticeRaised(level="warning", message=message))
 
     def _start_turn(self, prompt: str, run_id: str = "") -> None:
+        """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
         self._advance("prompt")
-        self._turn = asyncio.ensure_future(self._play(prompt, run_id))
-
-    async def _play(self, prompt: str, run_id: str) -> None:
         self._recorder.prompt_taken(prompt, run_id)
         message = encode_user(prompt)
         self._conversation.append(message)
         self._recorder.on_appended(message)
+        self._turn = asyncio.ensure_future(self._play())
+
+    async def _play(self) -> None:
         try:
             outcome = await run_turn(
                 self._conversation,
@@ -223,6 +237,14 @@ class Parent(Actor):
 
     def _advance(self, event: TurnEvent) -> None:
         self._state = advance(TURN, self._state, event)
+
+
+def _rules(settings: Settings) -> Rules:
+    """The person's rules. Raises `SettingsError`."""
+    try:
+        return Rules.build(settings.permissions.tools, settings.permissions.commands)
+    except ValueError as error:
+        raise SettingsError(f"permissions: {error}") from error
 
 
 def _turn_of_run(recovery: Recovery, run_id: str) -> int | None:

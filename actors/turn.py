@@ -46,7 +46,7 @@ class Invoker(Protocol):
 
 
 class Observer(Protocol):
-    """Records what happens, at once and in order; what it raises ends the turn as failed."""
+    """Records what happens, at once and in order; what it raises ends the process."""
 
     def on_stream(self, event: StreamEvent) -> None: ...
 

@@ -4,39 +4,34 @@ from collections.abc import Iterable
 
 import msgspec
 
+from actors.calls import failure
 from actors.conversation import encode_tool_result
 from actors.session.events import (
     AnyEvent,
     CallStarted,
     MessageAppended,
-    PlanWritten,
     PromptTaken,
-    SessionStarted,
     TurnEnded,
     UsageRecorded,
 )
-from ipc.messages import Plan, Usage
+from ipc.messages import Usage
 
 
 class History(msgspec.Struct, frozen=True):
     """The fold of a session."""
 
-    started: SessionStarted | None = None
-    """Null when that line is damaged."""
     messages: tuple[bytes, ...] = ()
     """Encoded, in order, every tool call with exactly one result behind it."""
     turns: int = 0
     """Number of the last turn."""
     interrupted: int | None = None
     """The turn that was running when the session broke off."""
-    unanswered: tuple[str, ...] = ()
-    """Names of the tools whose calls got an `interrupted` result here, oldest first."""
-    plan: Plan | None = None
-    """The last plan this session wrote."""
     usage: Usage = Usage()
     """The whole session, subagents included."""
     subagent_usage: Usage = Usage()
     """The subagents' share."""
+    context_tokens: int = 0
+    """Size of the last request of the parent and its answer, tokens."""
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -60,10 +55,8 @@ _decode = msgspec.json.Decoder(_Message).decode
 
 def fold(events: Iterable[AnyEvent]) -> History:
     """Add up the events of one session; deterministic, so that the same log gives the same bytes."""
-    started: SessionStarted | None = None
-    plan: Plan | None = None
     usage = subagent_usage = Usage()
-    turns, running = 0, False
+    turns, context_tokens, running = 0, 0, False
     messages = _Balanced()
     for event in events:
         match event:
@@ -75,25 +68,22 @@ def fold(events: Iterable[AnyEvent]) -> History:
                 turns, running = turn, True
             case TurnEnded():
                 running = False
-            case PlanWritten(plan=written):
-                plan = written
             case UsageRecorded(usage=spent, subagent=subagent):
                 usage = add_usage(usage, spent)
-                subagent_usage = add_usage(subagent_usage, spent) if subagent else subagent_usage
-            case SessionStarted():
-                started = event
+                if subagent:
+                    subagent_usage = add_usage(subagent_usage, spent)
+                else:
+                    context_tokens = spent.prompt_tokens + spent.completion_tokens
             case _:
                 pass
     messages.close()
     return History(
-        started=started,
         messages=tuple(messages.kept),
         turns=turns,
         interrupted=turns if running else None,
-        unanswered=tuple(messages.unanswered),
-        plan=plan,
         usage=usage,
         subagent_usage=subagent_usage,
+        context_tokens=context_tokens,
     )
 
 
@@ -113,7 +103,6 @@ class _Balanced:
 
     def __init__(self) -> None:
         self.kept: list[bytes] = []
-        self.unanswered: list[str] = []
         self.begun: set[str] = set()
         self._open: list[_Call] = []
 
@@ -138,7 +127,6 @@ class _Balanced:
         while self._open:
             call = self._open.pop(0)
             self.kept.append(encode_tool_result(call.id, _interrupted(call, call.id in self.begun)))
-            self.unanswered.append(call.function.name)
 
     def _answer(self, call_id: str, encoded: bytes) -> None:
         if all(call.id != call_id for call in self._open):
@@ -165,5 +153,4 @@ def _interrupted(call: _Call, begun: bool) -> str:
     else:
         message = f"Fido was interrupted before it recorded a start of {name}; it most likely had no effect."
         next_step = "Repeat the call if it is still needed."
-    error = {"code": "interrupted", "message": message, "next_step": next_step}
-    return msgspec.json.encode({"error": error}).decode()
+    return failure("interrupted", message, next_step)

@@ -18,7 +18,6 @@ import msgspec
 from actors.files.durable import sync_folder
 from actors.session.events import AnyEvent, SessionStarted
 from ipc.endpoints import SESSION_ID
-from ipc.messages import Problem
 
 NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -38,9 +37,6 @@ class LogFailed(Exception):
         self.message = message
         self.next_step = next_step
 
-    def problem(self) -> Problem:
-        return Problem(code=self.code, message=self.message, next_step=self.next_step)
-
 
 class Skipped(msgspec.Struct, frozen=True):
     """A place of the log that could not be used."""
@@ -58,8 +54,6 @@ class Recovery(msgspec.Struct, frozen=True):
     """In order; the first is `SessionStarted` unless that line is damaged."""
     skipped: tuple[Skipped, ...] = ()
     """Damaged lines; they stay in the file as they are."""
-    unknown: int = 0
-    """Events of a newer Fido, passed over."""
     torn_bytes: int = 0
     """Length of an unfinished last line, which was never acknowledged."""
 
@@ -236,7 +230,7 @@ def _recover(fd: int, path: Path) -> tuple[Recovery, int, int]:
     """The file's content, the next sequence number, and the length of its finished lines."""
     events: list[AnyEvent] = []
     skipped: list[Skipped] = []
-    expected = size = torn = unknown = 0
+    expected = size = torn = 0
     damaged_before = False
     for number, line in enumerate(_lines(fd), 1):
         if not line.endswith(b"\n"):
@@ -261,13 +255,11 @@ def _recover(fd: int, path: Path) -> tuple[Recovery, int, int]:
             events.append(event)
         elif _is_known(record.event):
             skipped.append(Skipped(number, "an event of another shape"))
-        else:
-            unknown += 1
     if not events:
         raise LogFailed(
             "log_unreadable", f"{path} holds no readable event of a session.", "The file was left as it is."
         )
-    return Recovery(tuple(events), tuple(skipped), unknown, torn), expected, size
+    return Recovery(tuple(events), tuple(skipped), torn), expected, size
 
 
 def _parse(line: bytes) -> _Line | None:

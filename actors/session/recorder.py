@@ -20,7 +20,7 @@ from actors.session.events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session.history import add_usage
+from actors.session.history import History, add_usage
 from actors.session.log import LogFailed, SessionLog
 from actors.settings import Prices
 from actors.turn import TurnOutcome
@@ -62,11 +62,12 @@ class Recorder:
         self._context_tokens = 0
         self._log_fault = ""
 
-    def resume(self, turn: int, total: Usage, subagent: Usage) -> None:
+    def resume(self, history: History) -> None:
         """Go on counting where an earlier life of this session stopped."""
-        self.turn, self.total, self.subagent = turn, total, subagent
-        if total != Usage():
-            self._publish(UsageReported(turn=Usage(), total=total, subagent=subagent, context_tokens=0))
+        self.turn, self.total, self.subagent = history.turns, history.usage, history.subagent_usage
+        self._context_tokens = history.context_tokens
+        if self.total != Usage():
+            self._report_usage()
 
     def prompt_taken(self, text: str, run_id: str = "") -> None:
         self.turn += 1
@@ -131,14 +132,7 @@ class Recorder:
         self._turn_usage = add_usage(self._turn_usage, usage)
         if subagent:
             self.subagent = add_usage(self.subagent, usage)
-        self._publish(
-            UsageReported(
-                turn=self._turn_usage,
-                total=self.total,
-                subagent=self.subagent,
-                context_tokens=self._context_tokens,
-            )
-        )
+        self._report_usage()
 
     def plan_written(self, plan: Plan) -> None:
         """The plan store tells the bus itself; here it joins the log."""
@@ -155,6 +149,7 @@ class Recorder:
         )
 
     def notice(self, level: Level, message: str) -> None:
+        """Tell something that stays true for the whole session."""
         self._append(Notice(level=level, message=message))
         self._publish(NoticeRaised(level=level, message=message))
 
@@ -192,6 +187,16 @@ class Recorder:
         if fault.code != self._log_fault:
             self._log_fault = fault.code
             self._publish(NoticeRaised(level="error", message=f"{fault.message} {fault.next_step}"))
+
+    def _report_usage(self) -> None:
+        self._publish(
+            UsageReported(
+                turn=self._turn_usage,
+                total=self.total,
+                subagent=self.subagent,
+                context_tokens=self._context_tokens,
+            )
+        )
 
     def _priced(self, usage: Usage) -> Usage:
         if self._prices is None:

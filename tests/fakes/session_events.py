@@ -44,5 +44,5 @@ def refusal_to_open(code: str, path: Path) -> LogFailed:
     with pytest.raises(LogFailed) as caught:
         SessionLog.open(path)
     assert caught.value.code == code
-    assert caught.value.problem().next_step
+    assert caught.value.next_step
     return caught.value

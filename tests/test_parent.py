@@ -1,0 +1,151 @@
+"""The parent in one process with the test: what it has promised is kept by its successor."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from actors.parent import Parent
+from actors.session.events import PromptTaken
+from actors.session.log import read_log
+from actors.settings import Permissions, load
+from actors.settings_layers import SettingsError
+from ipc.endpoints import RunPlace
+from ipc.errors import PeerGone
+from ipc.messages import (
+    Accepted,
+    AnyCommand,
+    AnyFact,
+    AnyReply,
+    NoticeRaised,
+    StartTurn,
+    TurnStarted,
+    Usage,
+    UsageReported,
+)
+from tests.fakes.places import run_place
+
+DEADLINE_S = 20.0
+
+
+class WatchedParent(Parent):
+    """Notes what it tells."""
+
+    def __init__(self, place: RunPlace, state: Path) -> None:
+        settings = load({}, {}, Path(place.run.workspace))
+        super().__init__(place, settings, state)
+        self.told: list[AnyFact] = []
+        self.bound = asyncio.Event()
+
+    async def on_bound(self) -> None:
+        await super().on_bound()
+        self.bound.set()
+
+    def publish(self, fact: AnyFact) -> None:
+        self.told.append(fact)
+        super().publish(fact)
+
+    def notices(self) -> list[str]:
+        return [fact.message for fact in self.told if isinstance(fact, NoticeRaised)]
+
+
+@asynccontextmanager
+async def life(place: RunPlace, state: Path) -> AsyncIterator[WatchedParent]:
+    """A parent from its start to its end."""
+    parent = WatchedParent(place, state)
+    served = asyncio.ensure_future(parent.serve())
+    bound = asyncio.ensure_future(parent.bound.wait())
+    try:
+        await asyncio.wait({served, bound}, timeout=DEADLINE_S, return_when=asyncio.FIRST_COMPLETED)
+        assert parent.bound.is_set(), served
+        yield parent
+    finally:
+        bound.cancel()
+        parent.stop("test")
+        await served
+
+
+class Nobody:
+    """The sender of a command that needs no answer."""
+
+    async def ask(self, command: AnyCommand, deadline_s: float = 0) -> AnyReply:
+        raise PeerGone("nobody")
+
+    def tell(self, fact: AnyFact) -> None:
+        raise PeerGone("nobody")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
+
+
+def test_an_accepted_prompt_is_recorded_before_it_is_accepted(workspace: Path, tmp_path: Path) -> None:
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path) as parent:
+                assert parent.on_command(StartTurn(prompt="hello"), Nobody()) == Accepted()
+                events = read_log(tmp_path / "sessions" / "s-test.jsonl").events
+                assert [event.text for event in events if isinstance(event, PromptTaken)] == ["hello"]
+                assert [fact.prompt for fact in parent.told if isinstance(fact, TurnStarted)] == ["hello"]
+
+    asyncio.run(play())
+
+
+def test_what_instructions_were_not_read_is_told_once_and_kept(workspace: Path, tmp_path: Path) -> None:
+    (workspace / "AGENTS.md").symlink_to("/etc/hostname")
+
+    async def play() -> None:
+        with run_place(workspace) as place:
+            for _ in range(3):
+                async with life(place, tmp_path) as parent:
+                    assert ["AGENTS.md was not read" in notice for notice in parent.notices()] == [True]
+
+    asyncio.run(play())
+
+
+def test_a_damaged_line_is_told_once_in_every_life_and_not_recorded(workspace: Path, tmp_path: Path) -> None:
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path):
+                pass
+            path = tmp_path / "sessions" / "s-test.jsonl"
+            path.write_bytes(path.read_bytes() + b"damage\n")
+            size = path.stat().st_size
+            for _ in range(2):
+                async with life(place, tmp_path) as parent:
+                    assert len(parent.notices()) == 1
+            assert path.stat().st_size == size
+
+    asyncio.run(play())
+
+
+def test_a_session_that_goes_on_shows_its_usage_and_its_context(workspace: Path, tmp_path: Path) -> None:
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path) as parent:
+                parent._recorder.used(Usage(prompt_tokens=70, completion_tokens=7))
+                parent._recorder.used(Usage(prompt_tokens=9), subagent=True)
+            async with life(place, tmp_path) as parent:
+                (usage,) = [fact for fact in parent.told if isinstance(fact, UsageReported)]
+                assert (usage.total.prompt_tokens, usage.subagent.prompt_tokens) == (79, 9)
+                assert usage.context_tokens == 77
+
+    asyncio.run(play())
+
+
+def test_a_parent_that_never_started_ends_in_good_order(workspace: Path, tmp_path: Path) -> None:
+    with run_place(workspace) as place:
+        asyncio.run(WatchedParent(place, tmp_path).on_stop("early"))
+
+
+def test_a_bad_rule_is_a_fault_of_the_settings(workspace: Path, tmp_path: Path) -> None:
+    with run_place(workspace) as place:
+        commands = Permissions(commands={"git push; rm x": "deny"})
+        settings = load({}, {}, workspace).model_copy(update={"permissions": commands})
+        with pytest.raises(SettingsError, match="git push; rm x"):
+            Parent(place, settings, tmp_path)
