@@ -36,6 +36,7 @@ CANCEL_PATIENCE_S: Final = 0.6
 """How long a cancelled turn may take to report its end; the supervisor waits a little longer for us."""
 LAST_PLAN_S: Final = 1.0
 NOBODY_ANSWERS: Final = "Nobody can answer in a headless run. Decide yourself, or say what you need to know."
+NEEDED: Final = "{tool} needed an approval that nobody could give; allow it with --allow {tool}."
 NOBODY_APPROVES: Final = (
     "Nobody can approve in a headless run. Do without, or tell the user to pass --allow {tool}."
 )
@@ -118,9 +119,7 @@ class Headless:
     def _refuse(self, ask: AskRaised) -> None:
         if ask.kind == "approval":
             self._needed_approval = True
-            message = (
-                f"{ask.tool} needed an approval that nobody could give; allow it with --allow {ask.tool}."
-            )
+            message = NEEDED.format(tool=ask.tool)
             self._filter.fact(NoticeRaised(level="warning", message=message))  # once a tool
         text = (NOBODY_APPROVES if ask.kind == "approval" else NOBODY_ANSWERS).format(tool=ask.tool)
         self._start(self._ask(SettleAsk(ask_id=ask.ask_id, decision="deny", text=text)))

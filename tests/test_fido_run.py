@@ -137,6 +137,7 @@ def test_what_needs_an_approval_is_refused_at_once_and_told_by_the_exit_status(
     assert not (workspace / "made").exists()
     told = json.loads(json.loads(server.requests[1].body)["messages"][-1]["content"])
     assert "--allow bash_exec" in told["error"]["message"]
+    assert done.err.count("--allow bash_exec") == 1
 
 
 def test_what_is_allowed_by_a_flag_is_done(at: Home, workspace: Path, server: ScriptedServer) -> None:
@@ -306,3 +307,11 @@ def test_a_session_that_lost_its_system_message_gets_one_again_once(
     log.write_bytes(b"")
     server.add(say("Four."))
     assert run(at, workspace, server, "four", "--session", "s1").out == "Four.\n"
+
+
+def test_the_offline_survey_reports_on_names_that_are_no_utf8(at: Home, tmp_path: Path) -> None:
+    with open(os.fsencode(tmp_path) + b"/bad\xff.py", "w", encoding="utf-8") as file:
+        file.write("# TODO: rename\n")
+    done = Run(at, tmp_path, "survey").finish()
+    assert done.status == 0, done
+    assert "TODO" in done.out

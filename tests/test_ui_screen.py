@@ -548,3 +548,8 @@ def _luminance(colour: str) -> float:
         part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_words_typed_at_an_approval_become_the_reason_of_a_no_and_never_a_yes() -> None:
+    desk = ask().type("no, do not run that").press("enter")
+    assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no, do not run that")]
