@@ -64,7 +64,7 @@ class Parent(Actor):
         super().__init__(place)
         self._settings = settings
         self._sessions = state / "sessions"
-        self._rules = _rules(settings)
+        self._rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
         self._workspace = Path(place.run.workspace)
         self._model = OFFLINE_MODEL if settings.offline else settings.model
         self._state: TurnState = "idle"
@@ -237,14 +237,6 @@ class Parent(Actor):
 
     def _advance(self, event: TurnEvent) -> None:
         self._state = advance(TURN, self._state, event)
-
-
-def _rules(settings: Settings) -> Rules:
-    """The person's rules. Raises `SettingsError`."""
-    try:
-        return Rules.build(settings.permissions.tools, settings.permissions.commands)
-    except ValueError as error:
-        raise SettingsError(f"permissions: {error}") from error
 
 
 def _turn_of_run(recovery: Recovery, run_id: str) -> int | None:

@@ -10,8 +10,7 @@ import pytest
 from actors.parent import Parent
 from actors.session.events import PromptTaken
 from actors.session.log import read_log
-from actors.settings import Permissions, load
-from actors.settings_layers import SettingsError
+from actors.settings import load
 from ipc.endpoints import RunPlace
 from ipc.errors import PeerGone
 from ipc.messages import (
@@ -141,11 +140,3 @@ def test_a_session_that_goes_on_shows_its_usage_and_its_context(workspace: Path,
 def test_a_parent_that_never_started_ends_in_good_order(workspace: Path, tmp_path: Path) -> None:
     with run_place(workspace) as place:
         asyncio.run(WatchedParent(place, tmp_path).on_stop("early"))
-
-
-def test_a_bad_rule_is_a_fault_of_the_settings(workspace: Path, tmp_path: Path) -> None:
-    with run_place(workspace) as place:
-        commands = Permissions(commands={"git push; rm x": "deny"})
-        settings = load({}, {}, workspace).model_copy(update={"permissions": commands})
-        with pytest.raises(SettingsError, match="git push; rm x"):
-            Parent(place, settings, tmp_path)
