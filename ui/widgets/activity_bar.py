@@ -9,7 +9,8 @@ from ui.theme import Role
 from ui.view import View
 from ui.widgets.row import Content
 
-_ENDS: Final[dict[str, ToolStatus]] = {"completed": "ok", "partial": "ok", "cancelled": "cancelled"}
+_ENDS: Final[dict[str, ToolStatus]] = {"completed": "ok", "cancelled": "cancelled"}
+"""How it ended well, or by the person; everything else is an error, a part of a result, too."""
 
 
 def is_shown(view: View) -> bool:
