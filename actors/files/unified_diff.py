@@ -6,6 +6,8 @@ from difflib import unified_diff
 CONTEXT = 3
 MAX_LINES_COMPARED = 20_000
 MAX_LINES_SHOWN = 400
+MAX_LINE_SHOWN = 1_000
+"""Characters of a line."""
 
 
 def diff(name: str, before: str, after: str) -> str:
@@ -21,7 +23,12 @@ def diff(name: str, before: str, after: str) -> str:
     hunks = [_shifted(line, start) for line in unified_diff(old, new, name, name, n=CONTEXT, lineterm="")]
     if len(hunks) > MAX_LINES_SHOWN:
         hunks[MAX_LINES_SHOWN:] = [f"… {len(hunks) - MAX_LINES_SHOWN} more lines of the diff"]
-    return "\n".join(hunks)
+    return "\n".join(map(_short, hunks))
+
+
+def _short(line: str) -> str:
+    more = len(line) - MAX_LINE_SHOWN
+    return line if more <= 0 else f"{line[:MAX_LINE_SHOWN]}… {more:,} more characters"
 
 
 def _shifted(line: str, start: int) -> str:

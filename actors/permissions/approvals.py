@@ -23,6 +23,9 @@ from ipc.messages import (
 )
 
 LAPSED = "lapsed"
+BODY_LIMIT = 64 * 1024
+"""Characters that a person is asked to judge at once."""
+_TITLE_LIMIT = 300
 
 
 @runtime_checkable
@@ -61,6 +64,12 @@ class Approvals:
             return None
         if verdict.answer == "deny":
             return Refusal(verdict.code, verdict.message, verdict.next_step)
+        if len(command) > BODY_LIMIT:
+            return Refusal(
+                "command_too_long",
+                f"Nobody can judge a command of {len(command):,} characters; the limit is {BODY_LIMIT:,}.",
+                "Write it into a file with patch and run that, or do it in smaller steps.",
+            )
         body = tool.preview(given) if isinstance(tool, Previewing) else command or tool.summary(given)
         settled = await self._ask("approval", tool.name, f"{tool.name}: {tool.summary(given)}", body, ())
         if settled.decision == "deny":
@@ -110,19 +119,24 @@ class Approvals:
             ask_id=f"ask-{self._life}-{next(self._numbers)}",
             kind=kind,
             tool=tool,
-            title=title.partition("\n")[0],
-            body=body,
+            title=title.partition("\n")[0][:_TITLE_LIMIT],
+            body=_shown(body),
             options=options,
         )
         ask = _Ask(raised, asyncio.get_running_loop().create_future())
-        self._asks[raised.ask_id] = ask
-        self._publish(raised)
         outcome, text = LAPSED, ""
         try:
+            self._asks[raised.ask_id] = ask
+            self._publish(raised)
             settled = await ask.answer
             outcome, text = settled.decision, settled.text
             return settled
         finally:
             del self._asks[raised.ask_id]
             self._publish(AskSettled(ask_id=raised.ask_id, outcome=outcome))
-            self._recorder.approval_settled(raised.ask_id, tool, body, outcome, text)
+            self._recorder.approval_settled(raised.ask_id, tool, raised.body, outcome, text)
+
+
+def _shown(body: str) -> str:
+    more = len(body) - BODY_LIMIT
+    return body if more <= 0 else f"{body[:BODY_LIMIT]}\n… {more:,} more characters are not shown"

@@ -140,7 +140,7 @@ class ApprovalSettled(Event, frozen=True):
     tool: str
     """The tool that asked."""
     subject: str
-    """What was asked, in full: the command, the path, the question."""
+    """What was asked, as it was shown: the command, the diff, the question."""
     outcome: str
     """The decision, or `lapsed`."""
     text: str = ""
