@@ -172,51 +172,28 @@ def json_line(value: object) -> bytes:
     return "".join(_escaped(c) for c in text).encode() + b"\n"
 
 
+_TOLD: Final[dict[type[AnyFact], tuple[str, tuple[str, ...]]]] = {
+    SessionOpened: ("session", ("session_id", "workspace", "model", "system_sha256", "tools_sha256")),
+    TurnStarted: ("turn_started", ("turn",)),
+    ToolStarted: ("tool_started", ("call_id", "name", "summary")),
+    ToolFinished: ("tool_finished", ("call_id", "name", "status", "duration_ms")),
+    PlanChanged: ("plan", ("plan",)),
+    SubagentActivityChanged: ("subagent", ("agent_id", "phase", "detail", "elapsed_ms")),
+    NoticeRaised: ("notice", ("level", "message")),
+}
+"""Facts that are told as some of their own fields."""
+
+
 def json_object(fact: AnyFact) -> dict[str, Any] | None:
     """A fact as the contract's `stream-json` object, or None for what is not told there."""
+    if type(fact) in _TOLD:
+        kind, fields = _TOLD[type(fact)]
+        return {"type": kind} | {name: getattr(fact, name) for name in fields}
     match fact:
-        case SessionOpened():
-            return {
-                "type": "session",
-                "session_id": fact.session_id,
-                "workspace": fact.workspace,
-                "model": fact.model,
-                "system_sha256": fact.system_sha256,
-                "tools_sha256": fact.tools_sha256,
-            }
-        case TurnStarted(turn=turn):
-            return {"type": "turn_started", "turn": turn}
         case MessageDelta(kind="text", text=text):
             return {"type": "text", "delta": text}
-        case ToolStarted():
-            return {
-                "type": "tool_started",
-                "call_id": fact.call_id,
-                "name": fact.name,
-                "summary": fact.summary,
-            }
-        case ToolFinished():
-            return {
-                "type": "tool_finished",
-                "call_id": fact.call_id,
-                "name": fact.name,
-                "status": fact.status,
-                "duration_ms": fact.duration_ms,
-            }
-        case PlanChanged(plan=plan):
-            return {"type": "plan", "plan": plan}
-        case SubagentActivityChanged():
-            return {
-                "type": "subagent",
-                "agent_id": fact.agent_id,
-                "phase": fact.phase,
-                "detail": fact.detail,
-                "elapsed_ms": fact.elapsed_ms,
-            }
         case UsageReported():
             return {"type": "usage", **_usage(fact)}
-        case NoticeRaised(level=level, message=message):
-            return {"type": "notice", "level": level, "message": message}
         case _:
             return None
 
