@@ -13,6 +13,7 @@ import msgspec
 
 from actors.catalog.builtin import TOOLS, parent_tools
 from actors.catalog.surface import advertised
+from actors.clock import timestamp
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.delegation.delegator import Delegator
 from actors.directories import state_directory
@@ -28,7 +29,7 @@ from actors.restarts import START_REFUSED
 from actors.session.events import MessageAppended, PromptTaken, SessionStarted
 from actors.session.history import fold
 from actors.session.log import LogFailed, Recovery, SessionLog
-from actors.session.recorder import Recorder, now
+from actors.session.recorder import Recorder
 from actors.session.replay import INTERRUPTED, facts_of
 from actors.settings import OFFLINE_MODEL, Settings, load
 from actors.settings_layers import SettingsError
@@ -160,7 +161,7 @@ class Parent(Actor):
             workspace=str(self._workspace),
             model=self._model,
             mode=self._settings.mode,
-            at=now(),
+            at=timestamp(),
             system_sha256=hashlib.sha256(encoded).hexdigest(),
             tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
         )

@@ -10,7 +10,8 @@ from typing import ClassVar, Final
 
 import msgspec
 
-from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, timestamp
+from actors.clock import timestamp
+from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain
 from actors.plan.git_exclude import PATTERN, exclude
 from actors.plan.rules import check, normalize, one_line
 from ipc import kernel

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actors.plan.file import MAX_BYTES, NAME, ChangedOutside, PlanFile, StoreFailed, encode, timestamp
+from actors.clock import timestamp
+from actors.plan.file import MAX_BYTES, NAME, ChangedOutside, PlanFile, StoreFailed, encode
 from ipc.messages import Plan
 from tests.fakes.any_plans import legal_items
 from tests.fakes.launch import DEADLINE_S, ROOT

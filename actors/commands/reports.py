@@ -11,10 +11,11 @@ from typing import Final
 
 import msgspec
 
+from actors.clock import timestamp
 from actors.directories import state_directory
 from actors.headless_output import json_line
 from actors.last_words import say
-from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek, timestamp
+from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek
 from actors.session.events import PromptTaken, SessionStarted
 from actors.session.log import LogFailed, read_log
 from ipc.channel import Channel

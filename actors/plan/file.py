@@ -154,11 +154,6 @@ def encode(plan: Plan) -> bytes:
     return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
 
 
-def timestamp() -> str:
-    """Now, in UTC, with milliseconds and `Z`."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def _read(path: Path) -> bytes:
     """A regular file of bearable size, whole. Raises `_UnusableError`, `OSError`."""
     try:

@@ -1,12 +1,12 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
 from actors.calls import ToolResult
+from actors.clock import timestamp
 from actors.session.events import (
     AnyEvent,
     ApprovalSettled,
@@ -72,7 +72,7 @@ class Recorder:
     def prompt_taken(self, text: str, run_id: str = "") -> None:
         self.turn += 1
         self._turn_usage = Usage()
-        self._append(PromptTaken(turn=self.turn, text=text, at=now(), run_id=run_id))
+        self._append(PromptTaken(turn=self.turn, text=text, at=timestamp(), run_id=run_id))
         self._publish(TurnStarted(turn=self.turn, prompt=text))
 
     def on_stream(self, event: StreamEvent) -> None:
@@ -208,8 +208,3 @@ class Recorder:
             + usage.completion_tokens * self._prices.completion
         )
         return msgspec.structs.replace(usage, cost_usd=dollars / 1_000_000)
-
-
-def now() -> str:
-    """UTC, milliseconds, `Z`."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
