@@ -19,11 +19,11 @@ from ipc.messages import ActorName, NoticeRaised, Ping, ProcessExited, ProcessSt
 
 __all__ = ["Supervisor", "run"]
 
-PASSED_ON_S: Final = 0.8
+PASSED_ON_S: Final = 1.2
 """How long a headless front may take to report its end after a signal."""
-FRONT_S: Final = 0.4
+FRONT_S: Final = 0.3
 """How long the front may take to end after SIGTERM; it is asked first, so that it goes in good order."""
-OTHERS_S: Final = 0.7
+OTHERS_S: Final = 0.5
 """How long the others may take then. Together with `PASSED_ON_S` and the killing this is two seconds."""
 PARENT_FIRST_S: Final = 2.0
 """How long the worker's start waits for the parent to answer."""
