@@ -69,7 +69,8 @@ class Processes:
         pid = os.fork()
         if pid == 0:
             self._become(actor, line, environ, supervisor)
-        return self._begun(actor, pid)
+        self.alive[pid] = actor
+        return pid
 
     def fork(self, actor: "ActorName") -> int:
         """Start one actor as a copy of this process, whose memory it shares until it writes to it.
@@ -81,7 +82,8 @@ class Processes:
         pid = os.fork()
         if pid == 0:
             self._live(actor, supervisor)
-        return self._begun(actor, pid)
+        self.alive[pid] = actor
+        return pid
 
     def ended(self, pid: int) -> "ActorName | None":
         """Take note of the end of a process; None when it was no actor of ours."""
@@ -97,10 +99,6 @@ class Processes:
                 self._advance(self.alive[pid], "stop")
         send(pids, signal.SIGTERM)
         send(pids, signal.SIGCONT)
-
-    def _begun(self, actor: "ActorName", pid: int) -> int:
-        self.alive[pid] = actor
-        return pid
 
     def _advance(self, actor: "ActorName", event: "ProcessEvent") -> None:
         self._states[actor] = advance(PROCESS, self._states.get(actor, "down"), event)
