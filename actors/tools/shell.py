@@ -17,6 +17,8 @@ OVERTIME_S: Final = 2.0
 """How much longer than its timeout a command's runner may take, to kill and to report."""
 CANCEL_S: Final = 1.0
 """How long a cancelled command's runner, or a host, may take to end and kill everything."""
+LOST_S: Final = 0.1
+"""How long a host is watched once a runner of its was lost."""
 ATTEMPTS: Final = 2
 """How often a command is handed over: a host that has just been killed may still seem to be there."""
 
@@ -66,9 +68,16 @@ class Shell:
                 continue
             line, found, output = answer.partition(b"\n")
             if not found:
+                await self._let_host_end()
                 break
             return json.loads(line), output
         raise ShellLost
+
+    async def _let_host_end(self) -> None:
+        """Whoever killed the runner may have killed the host: its end has to show before the next call."""
+        if self._host is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                await asyncio.to_thread(self._host.wait, LOST_S)
 
     async def _exchange(self, request: Request) -> bytes | None:
         """The whole answer; null when nobody took the command, so that it can be sent again."""

@@ -249,7 +249,7 @@ def _next_call(calls: socket.socket, signals: Signals) -> socket.socket | None:
     poll.register(calls, select.POLLIN)
     poll.register(signals.fd, select.POLLIN)
     ready = {fd for fd, _ in poll.poll()}
-    if calls.fileno() not in ready:
+    if signal.SIGTERM in signals.take() or calls.fileno() not in ready:
         return None
     _, passed, _, _ = socket.recv_fds(calls, 1, 1)
     if not passed:
@@ -261,7 +261,8 @@ def _next_call(calls: socket.socket, signals: Signals) -> socket.socket | None:
 def _serve(call: socket.socket, signals: Signals) -> None:
     with call.makefile("rb") as lines:
         line = lines.readline()
-    if not line:  # hung up before it was asked
+    # Hung up before it was asked, or told to end, as when the host was killed: not taken, so sent again.
+    if not line or signal.SIGTERM in signals.take():
         return
     request: Request = json.loads(line)
     call.sendall(TAKEN)
