@@ -20,6 +20,7 @@ Mode = Literal["plan", "agent", "yolo"]
 Level = Literal["info", "warning", "error"]
 Decision = Literal["allow_once", "allow_session", "deny"]
 DelegationStatus = Literal["completed", "partial", "failed"]
+Verdict = Literal["verified", "claimed"]
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,6 +47,8 @@ class PlanItem(Value, frozen=True):
     """What happens next; empty only when done."""
     evidence: tuple[str, ...] = ()
     """What shows it is done: a command, a `file:line`; never a whole output."""
+    verdicts: tuple[Verdict, ...] = ()
+    """The store's verdict on each entry of `evidence`, in order; nothing a model can set."""
 
 
 class Plan(Value, frozen=True):
@@ -59,8 +62,44 @@ class Plan(Value, frozen=True):
     """UTC, milliseconds, `Z`; empty when there never was a plan."""
     reason: str = ""
     """Why the plan was last replaced."""
+    session: str = ""
+    """Id of the session that last replaced it; empty when a person or another program did."""
     items: tuple[PlanItem, ...] = ()
     """The steps in order, at most 20."""
+
+
+class Deed(Value, frozen=True):
+    """Something this session really did, as far as evidence may name it."""
+
+    kind: Literal["command", "file"]
+    """A shell command that was run, or a file that was read, searched or changed."""
+    subject: str
+    """The command on one line, or the path relative to the workspace."""
+    ok: bool = True
+    """Whether its last run succeeded."""
+    first_line: int = 0
+    """First line that was seen of a file; 0: all of it."""
+    last_line: int = 0
+    """Last line that was seen of a file; 0: up to its end."""
+
+
+class SessionSummary(Value, frozen=True):
+    """One session, for a list to choose from."""
+
+    session_id: str
+    """As in the log's file name."""
+    started_at: str
+    """UTC, milliseconds, `Z`."""
+    model: str
+    """As sent to the server."""
+    turns: int
+    """Prompts so far."""
+    running: bool
+    """Whether a process has it open."""
+    first_prompt: str
+    """Where it began; empty when nothing was asked yet."""
+    changed_at: str = ""
+    """When something last happened in it: UTC, milliseconds, `Z`."""
 
 
 class PlanProblem(Value, frozen=True):
@@ -205,6 +244,35 @@ class SettleAsk(Command, frozen=True):
     """The answer, or a sentence for the model that goes with a refusal."""
 
 
+class CompactConversation(Command, frozen=True):
+    """To the parent: shorten the conversation now. `Accepted`, or `Refused` with `turn_running`."""
+
+    focus: str = ""
+    """What the summary shall keep above all, in the person's words; may be empty."""
+
+
+class UndoTurn(Command, frozen=True):
+    """To the parent: take back the last file changes of a turn that still stand. `Accepted` or `Refused`."""
+
+
+class RedoTurn(Command, frozen=True):
+    """To the parent: make the changes again that were taken back last. `Accepted` or `Refused`."""
+
+
+class ListSessions(Command, frozen=True):
+    """To the parent: the sessions of this workspace. `SessionsListed`."""
+
+
+class OpenSession(Command, frozen=True):
+    """To the parent: go on with another session of this workspace. `Accepted`, or `Refused`.
+
+    The parent ends and comes back with that session; its facts begin anew.
+    """
+
+    session_id: str
+    """As in `SessionsListed`."""
+
+
 class ReplacePlan(Command, frozen=True):
     """To the plan store: replace the whole plan. `PlanStored` or `PlanRefused`."""
 
@@ -214,6 +282,10 @@ class ReplacePlan(Command, frozen=True):
     """All steps of the new plan."""
     based_on: int | None = None
     """The revision the caller saw; a different current one is refused as `stale_plan`. Null: any."""
+    session_id: str = ""
+    """The session that replaces it."""
+    ledger: tuple[Deed, ...] = ()
+    """What that session did, to check the evidence against."""
 
 
 class GetPlan(Command, frozen=True):
@@ -322,6 +394,13 @@ class PlanRefused(Reply, frozen=True):
     """All of them, not only the first."""
     plan: Plan
     """The plan that still holds."""
+
+
+class SessionsListed(Reply, frozen=True):
+    """What there is to go on with."""
+
+    sessions: tuple[SessionSummary, ...]
+    """The latest first; the open one is among them."""
 
 
 class ModelCompleted(Reply, frozen=True):
@@ -483,6 +562,28 @@ class UsageReported(Fact, frozen=True):
     """Size of the last request of the parent, tokens."""
 
 
+class CompactionStarted(Fact, frozen=True):
+    """The conversation is being shortened."""
+
+    automatic: bool
+    """False when a person asked for it."""
+    context_tokens: int
+    """Size before, tokens; the server's number, else an estimate."""
+
+
+class CompactionFinished(Fact, frozen=True):
+    """The conversation was shortened, or stays as it is."""
+
+    method: Literal["summary", "trim", "none"]
+    """Summed up by the model, cut without it, or left as it is."""
+    before_tokens: int
+    """Size before, tokens; the server's number, else an estimate."""
+    after_tokens: int
+    """Size now, tokens, estimated."""
+    detail: str = ""
+    """For a person: why it was cut or left; empty when the model summed it up."""
+
+
 class SubagentActivityChanged(Fact, frozen=True):
     """What the subagent does, as far as it is safe to show."""
 
@@ -535,13 +636,14 @@ class ModelStreamed(Fact, frozen=True):
 
 
 AnyCommand = (
-    Ping | GetSnapshot | Stop | StartTurn | CancelTurn | SettleAsk | ReplacePlan | GetPlan | ClearPlan
-    | StartDelegation | CancelDelegation | CompleteModel | ReportActivity | FinishDelegation
+    Ping | GetSnapshot | Stop | StartTurn | CancelTurn | SettleAsk | CompactConversation | UndoTurn | RedoTurn
+    | ListSessions | OpenSession | ReplacePlan | GetPlan | ClearPlan | StartDelegation
+    | CancelDelegation | CompleteModel | ReportActivity | FinishDelegation
 )  # fmt: skip
-AnyReply = Accepted | Refused | Pong | PlanStored | PlanRefused | ModelCompleted | Snapshot
+AnyReply = Accepted | Refused | Pong | PlanStored | PlanRefused | SessionsListed | ModelCompleted | Snapshot
 AnyFact = (
     Beat | ProcessStarted | ProcessExited | SessionOpened | TurnStarted | MessageDelta | ToolStarted
-    | ToolFinished | AskRaised | AskSettled | UsageReported | SubagentActivityChanged | NoticeRaised
-    | TurnFinished | PlanChanged | ModelStreamed
+    | ToolFinished | AskRaised | AskSettled | UsageReported | CompactionStarted | CompactionFinished
+    | SubagentActivityChanged | NoticeRaised | TurnFinished | PlanChanged | ModelStreamed
 )  # fmt: skip
 AnyMessage = AnyCommand | AnyReply | AnyFact

@@ -16,6 +16,8 @@ from ipc.messages import (
     AskRaised,
     AskSettled,
     Beat,
+    CompactionFinished,
+    CompactionStarted,
     MessageDelta,
     ModelStreamed,
     NoticeRaised,
@@ -159,6 +161,10 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             state.plan = _cleaned_plan(plan)
         case ProcessStarted() | ProcessExited():
             state.processes[fact.actor] = fact
+        case CompactionStarted():
+            talk.transcript.note("info", "Compacting the conversation.")
+        case CompactionFinished(method=method, detail=detail):
+            talk.transcript.note("warning" if method == "none" else "info", steady(detail) or "Compacted.")
         case Beat() | ModelStreamed():
             pass
         case _:

@@ -5,6 +5,8 @@ nothing else. Unknown fields are ignored and unknown events skipped, so that an 
 newer one wrote.
 """
 
+from typing import Literal
+
 import msgspec
 
 from ipc.messages import DelegationStatus, Level, Mode, Plan, Problem, ToolStatus, TurnStatus, Usage
@@ -100,6 +102,78 @@ class PlanWritten(Event, frozen=True):
     """Complete and normalized."""
 
 
+class ConversationCompacted(Event, frozen=True):
+    """The conversation was replaced by a shorter one; what it was stands in the events before."""
+
+    turn: int
+    """The running turn, or the last one."""
+    messages: tuple[msgspec.Raw, ...]
+    """The whole new conversation behind the system message, as it is sent to the provider."""
+    method: Literal["summary", "trim"]
+    """Summed up by the model, or cut without it."""
+    before_tokens: int
+    """Size before, tokens; the server's number, else an estimate."""
+    after_tokens: int
+    """Size of the new conversation, tokens, estimated."""
+
+
+class FileState(msgspec.Struct, frozen=True, kw_only=True):
+    """What stood at a path."""
+
+    kind: Literal["file", "folder", "link"]
+    """A regular file, a folder, a symbolic link."""
+    mode: int = 0
+    """Permission bits; of a link 0."""
+    content: str = ""
+    """Name of the kept content of a file (hex SHA-256), or where a link leads."""
+
+
+class FileChange(msgspec.Struct, frozen=True, kw_only=True):
+    """One path before and after."""
+
+    path: str
+    """Relative to the workspace; bytes that are no UTF-8 as surrogates are escaped."""
+    before: FileState | None = None
+    """Null when nothing was there."""
+    after: FileState | None = None
+    """Null when nothing is there now."""
+
+
+class FilesChanging(Event, frozen=True):
+    """A call is about to change files; written before it does, so that a crash can be cleaned up after."""
+
+    turn: int
+    """The running turn."""
+    call_id: str
+    """The call."""
+    before: tuple[FileChange, ...] = ()
+    """What stands at the paths it names, without `after`; empty for a shell command."""
+    manifest: str = ""
+    """For a shell command: name of the kept list of what was there before."""
+
+
+class FilesChanged(Event, frozen=True):
+    """A call has changed files; an entry of the undo log."""
+
+    turn: int
+    """The turn they belong to."""
+    call_id: str
+    """The call."""
+    changes: tuple[FileChange, ...]
+    """Every path that differs, parents before what is in them."""
+
+
+class FilesRestored(Event, frozen=True):
+    """A person took a turn's file changes back, or made them again."""
+
+    turn: int
+    """The turn whose changes they are."""
+    direction: Literal["undo", "redo"]
+    """Which."""
+    paths: tuple[str, ...]
+    """What was written, removed or given another mode."""
+
+
 class DelegationEnded(Event, frozen=True):
     """A subagent is done; its private transcript is not kept."""
 
@@ -170,6 +244,7 @@ class Notice(Event, frozen=True):
 
 
 AnyEvent = (
-    SessionStarted | PromptTaken | MessageAppended | CallStarted | CallEnded | PlanWritten | DelegationEnded
-    | UsageRecorded | ApprovalSettled | TurnEnded | Notice
+    SessionStarted | PromptTaken | MessageAppended | CallStarted | CallEnded | PlanWritten
+    | ConversationCompacted | FilesChanging | FilesChanged | FilesRestored | DelegationEnded | UsageRecorded
+    | ApprovalSettled | TurnEnded | Notice
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -51,7 +51,15 @@ DISPLAY_LIMIT: Final = 4_000
 class Recorder:
     """Observer of turns, watcher of calls; owns the counting of turns and tokens."""
 
-    def __init__(self, log: SessionLog, publish: Callable[[AnyFact], None], prices: Prices | None) -> None:
+    def __init__(
+        self,
+        log: SessionLog,
+        publish: Callable[[AnyFact], None],
+        prices: Prices | None,
+        folds: Sequence[Callable[[AnyEvent], None]] = (),
+    ) -> None:
+        """`folds` take every event as it is recorded; after a restart they are given those of the log."""
+        self._folds = folds
         self.turn = 0
         self.total = Usage()
         self.subagent = Usage()
@@ -181,6 +189,8 @@ class Recorder:
             self._log.append(event)
         except LogFailed as fault:
             self._tell_log_fault(fault)
+        for fold in self._folds:
+            fold(event)
 
     def _tell_log_fault(self, fault: LogFailed) -> None:
         """The session goes on without its log; the person is told once per kind of fault."""

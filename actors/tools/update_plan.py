@@ -6,6 +6,7 @@ from typing import ClassVar, Final, Protocol
 
 import msgspec
 
+from actors.plan.delivery import plan_result
 from actors.plan.input import Reading, UpdatePlanInput
 from actors.plan.rules import bounded, check, dropped, normalize, one_line
 from actors.tools.tool import Effect, Invocation, ToolOutput
@@ -59,13 +60,7 @@ def _problems(reading: Reading, before: Plan) -> tuple[PlanProblem, ...]:
 
 
 def _stored(plan: Plan, gone: Sequence[str], notes: Sequence[str]) -> ToolOutput:
-    """The plan itself, canonical; what else there is to say stands behind it."""
-    result = msgspec.to_builtins(plan)
-    if gone:
-        result["dropped"] = gone
-    if notes:
-        result["notes"] = notes
-    return ToolOutput(msgspec.json.encode(result).decode(), _progress(plan))
+    return ToolOutput(plan_result(plan, dropped=gone, notes=notes), _progress(plan))
 
 
 def _progress(plan: Plan) -> str:
