@@ -80,7 +80,7 @@ class Recorder:
     def prompt_taken(self, text: str, run_id: str = "") -> None:
         self.turn += 1
         self._turn_usage = Usage()
-        self._append(PromptTaken(turn=self.turn, text=text, at=timestamp(), run_id=run_id))
+        self.record(PromptTaken(turn=self.turn, text=text, at=timestamp(), run_id=run_id))
         self._publish(TurnStarted(turn=self.turn, prompt=text))
 
     def on_stream(self, event: StreamEvent) -> None:
@@ -99,10 +99,10 @@ class Recorder:
                 pass
 
     def on_appended(self, message: bytes) -> None:
-        self._append(MessageAppended(turn=self.turn, message=msgspec.Raw(message)))
+        self.record(MessageAppended(turn=self.turn, message=msgspec.Raw(message)))
 
     def call_started(self, call: ToolCall, summary: str) -> None:
-        self._append(
+        self.record(
             CallStarted(
                 turn=self.turn, call_id=call.id, name=call.name, arguments=call.arguments, summary=summary
             )
@@ -121,7 +121,7 @@ class Recorder:
             duration_ms=result.duration_ms,
             display=display,
         )
-        self._append(ended)
+        self.record(ended)
         self._publish(
             ToolFinished(
                 call_id=call.id,
@@ -135,7 +135,7 @@ class Recorder:
     def used(self, usage: Usage, *, subagent: bool = False) -> None:
         """Count one request."""
         usage = self._priced(usage)
-        self._append(UsageRecorded(turn=self.turn, usage=usage, subagent=subagent))
+        self.record(UsageRecorded(turn=self.turn, usage=usage, subagent=subagent))
         self.total = add_usage(self.total, usage)
         self._turn_usage = add_usage(self._turn_usage, usage)
         if subagent:
@@ -144,13 +144,13 @@ class Recorder:
 
     def plan_written(self, plan: Plan) -> None:
         """The plan store tells the bus itself; here it joins the log."""
-        self._append(PlanWritten(turn=self.turn, plan=plan))
+        self.record(PlanWritten(turn=self.turn, plan=plan))
 
     def delegation_ended(self, ended: DelegationEnded) -> None:
-        self._append(ended)
+        self.record(ended)
 
     def approval_settled(self, ask_id: str, tool: str, subject: str, outcome: str, text: str) -> None:
-        self._append(
+        self.record(
             ApprovalSettled(
                 turn=self.turn, ask_id=ask_id, tool=tool, subject=subject, outcome=outcome, text=text
             )
@@ -158,7 +158,7 @@ class Recorder:
 
     def notice(self, level: Level, message: str) -> None:
         """Tell something that stays true for the whole session."""
-        self._append(Notice(level=level, message=message))
+        self.record(Notice(level=level, message=message))
         self._publish(NoticeRaised(level=level, message=message))
 
     def turn_ended(self, outcome: TurnOutcome) -> None:
@@ -166,7 +166,7 @@ class Recorder:
         ended = TurnEnded(
             turn=self.turn, status=outcome.status, final_text=outcome.final_text, problem=outcome.problem
         )
-        self._append(ended)
+        self.record(ended)
         self.sync()
         self._publish(
             TurnFinished(
@@ -184,7 +184,8 @@ class Recorder:
         except LogFailed as fault:
             self._tell_log_fault(fault)
 
-    def _append(self, event: AnyEvent) -> None:
+    def record(self, event: AnyEvent) -> None:
+        """Write one event and hand it to the folds; the session goes on when it can not be written."""
         try:
             self._log.append(event)
         except LogFailed as fault:
