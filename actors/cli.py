@@ -10,6 +10,7 @@ from actors import __version__
 from actors.commands.arguments import UsageError, parser_for, prompt_of, split
 from actors.environment import without_keys
 from actors.last_words import say
+from actors.restarts import REOPEN
 from ipc.endpoints import FRAME_LIMIT, Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
 
@@ -42,6 +43,8 @@ def _carry_out(argv: list[str]) -> int:
             return _screen(options)
         case "run":
             return _supervised(options, _prompt(options.prompt), "headless")
+        case "resume":
+            return _resume(options)
         case "attach":
             return _attach(options)
         case "actor":
@@ -65,9 +68,28 @@ def _screen(options: Namespace) -> int:
     if options.version:
         print(f"fido {__version__}")
         return 0
+    _require_terminal()
+    return _supervised(options, prompt_of(options.prompt) or None, "ui")
+
+
+def _resume(options: Namespace) -> int:
+    """Open the screen on an earlier session; without a name it begins with the list of them."""
+    from actors.resume import ResumeRefused, check_session
+
+    _require_terminal()
+    options.session = options.session_id or options.session
+    options.pick = options.session is None or None
+    if options.session:
+        try:
+            check_session(options.session, _workspace(options), os.environ)
+        except ResumeRefused as refused:
+            raise UsageError(str(refused)) from None
+    return _supervised(options, None, "ui")
+
+
+def _require_terminal() -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the screen needs a terminal; without one use: fido run PROMPT")
-    return _supervised(options, prompt_of(options.prompt) or None, "ui")
 
 
 def _supervised(options: Namespace, prompt: str | None, front: Literal["ui", "headless"]) -> int:
@@ -103,7 +125,10 @@ def _actor(options: Namespace) -> int:
     _refuse_other_flags(wanted, place.run, options.session)
     refusal = place.failure_file(options.name)
     refusal.unlink(missing_ok=True)
-    status: int = import_module(f"actors.{options.name}").main([str(place.directory), str(os.getppid())])
+    main = import_module(f"actors.{options.name}").main
+    status = REOPEN
+    while status == REOPEN:
+        status = main([str(place.directory), str(os.getppid())])
     if status and refusal.exists():
         raise UsageError(refusal.read_text(encoding="utf-8").strip())
     return status

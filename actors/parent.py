@@ -215,7 +215,7 @@ class Parent(Actor):
 
     def _start_turn(self, prompt: str, run_id: str = "") -> None:
         """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
-        self._advance("prompt")
+        self._advance("begin")
         self._recorder.prompt_taken(prompt, run_id)
         message = encode_user(prompt)
         self._conversation.append(message)

@@ -16,6 +16,9 @@ WINDOW_S: Final = 30.0
 START_REFUSED: Final = 78
 """Exit status of an actor that wrote the reason into its failure file."""
 
+REOPEN: Final = 75
+"""Exit status of a parent that ended in good order to come back with another session."""
+
 Verdict = Literal["restart", "end", "refused", "give_up"]
 
 
@@ -33,6 +36,8 @@ class RestartBudget:
             return "refused"
         if actor == "headless" or (actor == "ui" and status == 0):
             return "end"
+        if status == REOPEN:
+            return "restart"
         ends = self._ends[actor]
         ends.append(now)
         while now - ends[0] > self.window_s:

@@ -4,13 +4,15 @@ import asyncio
 import contextlib
 import logging
 import os
+import shlex
 import signal
 from collections.abc import Collection
 from typing import Final
 
 from actors.process_tree import children, descendants, kill, reap, send
 from actors.processes import FAILED, FRONTS, Processes
-from actors.restarts import RestartBudget, Verdict
+from actors.restarts import REOPEN, RestartBudget, Verdict
+from actors.resume import resume_command
 from actors.saved_terminal import SavedTerminal
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
@@ -31,6 +33,8 @@ SWEEP_S: Final = 1.0
 """Between two looks for strays that came without an actor's death."""
 STOPS: Final = frozenset({signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
 USAGE: Final = 2
+SUSPEND: Final = "suspend"
+"""The reason of a stop after which the person is told how to go on."""
 CRASHED: Final = 70
 
 log = logging.getLogger(__name__)
@@ -89,6 +93,9 @@ class Supervisor(Actor):
         self._ending = True
         if self._signal:
             self.exit_status = 128 + self._signal
+        if reason == SUSPEND:
+            back = shlex.join(resume_command(self.place.read_again()))
+            self._words = f"suspended. This brings it back: {back}"
         fronts = [pid for pid, actor in self._processes.alive.items() if actor in FRONTS]
         lost = self._guard_is_lost()  # the shell has the terminal back already
         await self._end(fronts, 0.0 if lost else FRONT_S)
@@ -151,7 +158,7 @@ class Supervisor(Actor):
                 self._give_up(FAILED, f"{self._reason(actor) or words} The log: {self._processes.log}")
 
     def _restart(self, actor: ActorName, status: int) -> None:
-        if status not in (0, -signal.SIGTERM):
+        if status not in (0, REOPEN, -signal.SIGTERM):
             message = f"The {actor} process ended ({_ending(status)}) and was started again."
             self.publish(NoticeRaised(level="warning", message=message))
         self._start(actor)

@@ -88,6 +88,19 @@ class RunPlace:
         """Where each worker binds its socket; the file's name is its announcement."""
         return self.directory / "workers"
 
+    def go_on_with(self, session_id: str) -> None:
+        """Give the run another session, for whoever joins or asks from now on; its first prompt is over."""
+        self.run = self.run._replace(session_id=session_id, prompt=None)
+        fresh = self.directory / "run.json.new"
+        fresh.write_text(json.dumps(self.run._asdict()), encoding="utf-8")
+        fresh.replace(self.directory / "run.json")
+
+    def read_again(self) -> Run:
+        """The run as it is now: its session may be another one by now."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            self.run = _read(self.directory)
+        return self.run
+
     def mailbox(self, actor: "ActorName") -> str:
         """ZeroMQ address of an actor's commands."""
         return f"ipc://{self._home(actor) / actor}.ipc"

@@ -3,8 +3,9 @@
 Rules
 -----
 An actor has at most one process, which may end at any moment and comes back only while nobody has asked it
-to stop. A turn takes one prompt at a time and ends exactly once. A delegation is accepted by one
-worker, ends exactly once, and whatever arrives after its end changes nothing.
+to stop. The parent does one piece of work at a time, a turn or what a person asked for between turns, and
+each ends exactly once. A delegation is accepted by one worker, ends exactly once, and whatever arrives
+after its end changes nothing.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,7 @@ from typing import Final, Literal, TypeVar
 ProcessState = Literal["down", "running", "stopping"]
 ProcessEvent = Literal["start", "stop", "exit"]
 TurnState = Literal["idle", "running", "stopping"]
-TurnEvent = Literal["prompt", "cancel", "end"]
+TurnEvent = Literal["begin", "cancel", "end"]
 DelegationState = Literal["waiting", "starting", "running", "stopping", "ended"]
 DelegationEvent = Literal[
     "worker_ready", "accepted", "refused", "finish", "cancel", "deadline", "worker_lost"
@@ -33,7 +34,7 @@ PROCESS: Final[Table[ProcessState, ProcessEvent]] = {
 }
 
 TURN: Final[Table[TurnState, TurnEvent]] = {
-    ("idle", "prompt"): "running",
+    ("idle", "begin"): "running",
     ("idle", "cancel"): "idle",
     ("running", "cancel"): "stopping",
     ("running", "end"): "idle",

@@ -146,6 +146,16 @@ def _add_attach(parser: Parser) -> None:
     )
 
 
+def _add_resume(parser: Parser) -> None:
+    parser.add_argument(
+        "session_id",
+        nargs="?",
+        metavar="SESSION",
+        type=_session_id,
+        help="which; without one, choose from a list",
+    )
+
+
 def _add_plan(parser: Parser) -> None:
     parser.add_argument("action", nargs="?", choices=("show", "clear"), default="show", help="default: show")
     _add_json(parser)
@@ -177,6 +187,7 @@ def _add_completion(parser: Parser) -> None:
 COMMANDS = {
     "": Command("Fido, a coding agent in the terminal.", "[PROMPT]", _add_screen),
     "run": Command("one prompt without the screen, then exit", "PROMPT", _add_run),
+    "resume": Command("the screen, on an earlier session", "[SESSION]", _add_resume),
     "attach": Command("draw a session that is running", "[SESSION]", _add_attach),
     "plan": Command("show or clear the workspace plan", "[show|clear]", _add_plan),
     "sessions": Command("list the sessions of this workspace", "", _add_json),
