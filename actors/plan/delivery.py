@@ -21,3 +21,25 @@ def restoring(plan: Plan, call_id: str, note: str = "") -> tuple[bytes, bytes]:
     """
     call = ToolCall(id=call_id, name=TOOL, arguments="{}")
     return encode_assistant("", [call]), encode_tool_result(call_id, plan_result(plan, note=note))
+
+
+def is_due(plan: Plan, seen: int | None) -> bool:
+    """Whether the model has to be given the plan before it goes on; `seen`: the revision it saw last, if any.
+
+    A process that has just started has given none yet. That there is no plan is worth telling only to a model
+    that saw one.
+    """
+    return plan.revision != seen and (bool(plan.items) or seen is not None)
+
+
+def origin(plan: Plan, session_id: str) -> str:
+    """Say whose plan it is, so that an old task is never taken for the running one; empty for our own."""
+    if not plan.items:
+        return "There is no plan now: it was cleared, or its file is gone."
+    if plan.session == session_id:
+        return ""
+    whose = f"session {plan.session}" if plan.session else "a person, or another program,"
+    return (
+        f"Carried over: {whose} wrote this plan at {plan.updated_at}. It is not the task at hand unless the "
+        "user says so; your first update_plan replaces it wholly."
+    )

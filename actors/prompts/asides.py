@@ -1,0 +1,45 @@
+"""What the model is told behind a prompt, since it could not see it otherwise (pure)."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from actors.session.events import FilesRestored
+from ipc.messages import Plan
+
+_PATHS_TOLD: Final = 20
+
+
+def told_with(prompt: str, asides: Iterable[str]) -> str:
+    """The prompt as the model gets it: the person's words first, each aside marked as Fido's own."""
+    return prompt + "".join(f"\n\n[Fido: {aside}]" for aside in asides)
+
+
+def files_restored(event: FilesRestored) -> str:
+    """Say that files are no longer as the model left them."""
+    shown = ", ".join(event.paths[:_PATHS_TOLD])
+    more = f" and {len(event.paths) - _PATHS_TOLD} more" if len(event.paths) > _PATHS_TOLD else ""
+    if event.direction == "undo":
+        done = f"the user took back the file changes of turn {event.turn}"
+        return f"{done}: {shown}{more}. Read before you rely on them."
+    return f"the user made the file changes of turn {event.turn} again: {shown}{more}."
+
+
+def stale_step(plan: Plan) -> str:
+    """Remind of a step that a turn left in progress; empty when none is."""
+    running = next((item for item in plan.items if item.status == "in_progress"), None)
+    if running is None:
+        return ""
+    return (
+        f'the plan step "{running.id}" has been in_progress since an earlier turn; '
+        "update the plan where that is no longer true."
+    )
+
+
+def unfinished(plan: Plan) -> str:
+    """Tell the person, at the end of a turn, which step is left in progress; empty when none is."""
+    running = next((item for item in plan.items if item.status == "in_progress"), None)
+    if running is None:
+        return ""
+    pending = sum(item.status in ("pending", "blocked") for item in plan.items)
+    rest = f", and {pending} more not begun" if pending else ""
+    return f'The plan is unfinished: "{running.title}" is still in progress{rest}.'
