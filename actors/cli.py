@@ -76,7 +76,6 @@ def _resume(options: Namespace) -> int:
     """Open the screen on an earlier session; without a name it begins with the list of them."""
     from actors.resume import ResumeRefused, check_session
 
-    _require_terminal()
     options.session = options.session_id or options.session
     options.pick = options.session is None or None
     if options.session:
@@ -84,6 +83,7 @@ def _resume(options: Namespace) -> int:
             check_session(options.session, _workspace(options), os.environ)
         except ResumeRefused as refused:
             raise UsageError(str(refused)) from None
+    _require_terminal()
     return _supervised(options, None, "ui")
 
 

@@ -330,6 +330,18 @@ def test_sessions_of_this_workspace_are_listed_newest_first(shell: Shell, tmp_pa
     assert len(text.splitlines()) == 2
 
 
+def test_a_session_that_can_not_be_resumed_here_is_refused_with_the_way_out(
+    shell: Shell, tmp_path: Path
+) -> None:
+    assert "There is no session" in shell.refusal("resume", "s-1")
+    begin_session(shell, "s-1", tmp_path, "2025-01-01T00:00:00.000Z")
+    assert shell.refusal("resume", "s-1").endswith(
+        f"session s-1 belongs to {tmp_path}, not to {shell.workspace}; add --workspace {tmp_path}"
+    )
+    assert "needs a terminal" in shell.refusal("resume", "s-1", "--workspace", str(tmp_path))
+    assert "needs a terminal" in shell.refusal("resume")
+
+
 def test_tools_are_listed_and_advertised_bytes_printed(shell: Shell) -> None:
     array = advertised(TOOLS)
     assert shell.fido("tools", "--advertised").stdout == array

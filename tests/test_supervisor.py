@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from actors.process_tree import children, descendants
+from actors.supervisor import SUSPEND
 from ipc.bus import Follower
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
@@ -230,4 +231,23 @@ def test_it_publishes_what_becomes_of_the_actors_and_takes_a_stop(on: Stage) -> 
 
     asyncio.run(watch())
     assert play.end() == (0, "")
+    assert all_ended(on)
+
+
+def test_a_suspended_run_tells_the_command_that_brings_it_back(on: Stage) -> None:
+    play = on.start("ui", ui="well.ui", **WELL)
+    on.player("listening.parent")
+    place = RunPlace.open(next((on.root / "run").glob("r-*")))
+    place.go_on_with("s-other")
+
+    async def suspend() -> None:
+        channel = Channel()
+        assert (
+            await Link(channel, "client", place.mailbox("supervisor")).ask(Stop(reason=SUSPEND)) == Accepted()
+        )
+        channel.close()
+
+    asyncio.run(suspend())
+    back = f"fido resume s-other --workspace {on.root}"
+    assert play.end() == (0, f"fido: suspended. This brings it back: {back}\n")
     assert all_ended(on)
