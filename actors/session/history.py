@@ -9,6 +9,7 @@ from actors.conversation import encode_tool_result
 from actors.session.events import (
     AnyEvent,
     CallStarted,
+    ConversationCompacted,
     MessageAppended,
     PromptTaken,
     TurnEnded,
@@ -62,6 +63,9 @@ def fold(events: Iterable[AnyEvent]) -> History:
         match event:
             case MessageAppended(message=message):
                 messages.add(bytes(message))
+            case ConversationCompacted(messages=replaced, after_tokens=after):
+                messages.replace(replaced)
+                context_tokens = after
             case CallStarted(call_id=call_id):
                 messages.begun.add(call_id)
             case PromptTaken(turn=turn):
@@ -121,6 +125,14 @@ class _Balanced:
             self._open = list(message.tool_calls or ())
             self.begun.clear()
         self.kept.append(encoded)
+
+    def replace(self, messages: Iterable[bytes | msgspec.Raw]) -> None:
+        """Start over behind the system message; what was open went with the rest."""
+        self._open = []
+        self.kept = [kept for kept in self.kept[:1] if _decode(kept).role == "system"]
+        for message in messages:
+            self.add(bytes(message))
+        self.close()
 
     def close(self) -> None:
         """Give every open call the honest result that there is none."""
