@@ -1,7 +1,10 @@
 """Numbers as people read them."""
 
+from datetime import datetime
+
 import pytest
 
+from tests.fakes.screen import stamp
 from ui import figures
 
 
@@ -53,7 +56,25 @@ def test_money(dollars: float, shown: str) -> None:
     assert figures.money(dollars) == shown
 
 
-def test_a_time_that_is_none_is_not_shown() -> None:
-    assert figures.local_time("yesterday") == ""
-    assert figures.local_time("") == ""
-    assert len(figures.local_time("2025-01-01T10:12:13.000Z")) == 5
+NOW = datetime(2025, 3, 5, 14, 30).astimezone()
+
+
+@pytest.mark.parametrize(
+    ("at", "shown"),
+    [
+        (datetime(2025, 3, 5, 0, 0), "00:00"),
+        (datetime(2025, 3, 5, 14, 5), "14:05"),
+        (datetime(2025, 3, 4, 23, 59), "yesterday"),
+        (datetime(2025, 3, 3, 12, 0), "Monday"),
+        (datetime(2025, 2, 27, 0, 1), "Thursday"),
+        (datetime(2025, 2, 26, 23, 0), "26 Feb 2025"),
+        (datetime(2025, 3, 6, 0, 1), "6 Mar 2025"),
+    ],
+)
+def test_a_day_is_named_as_a_person_would_in_local_time(at: datetime, shown: str) -> None:
+    assert figures.day(stamp(at), NOW) == shown
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2025-13-01T00:00:00Z", "0001-01-01T00:00:00+23:59"])
+def test_a_time_that_is_none_is_not_shown(text: str) -> None:
+    assert figures.day(text, NOW) == ""

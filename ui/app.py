@@ -13,6 +13,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -40,6 +41,8 @@ FRAME_S: Final = 1 / 30
 """Shortest time between two frames that no key asked for."""
 PHASE_S: Final = 0.5
 """Time between two frames while only the clock moves."""
+AGE_S: Final = 600.0
+"""Time between two frames while only the age of a plan changes; also after the machine has slept."""
 CRASHED: Final = 70
 
 
@@ -54,7 +57,7 @@ class App:
         urwid.set_encoding("utf-8")
         glyphs = theme.UNICODE if unicode else theme.ASCII
         home = os.environ.get("HOME", "")
-        self._view = View(ViewState(), Desk(), glyphs, time.monotonic, home)
+        self._view = View(ViewState(), Desk(), glyphs, time.monotonic, _wall, home)
         self._screen = Screen(self._view, self._key)
         self._keyboard = Keyboard(self._screen)
         self._main = urwid.MainLoop(
@@ -141,6 +144,9 @@ class App:
         form = self._screen.form
         if form is not None and not form.armed:
             self._draw_soon(form.grace.until - self._view.clock())
+        plan = self._view.state.plan
+        if plan is not None and plan.items:
+            self._draw_soon(min(AGE_S, self._view.until_midnight))
         if self._view.moving:
             self._draw_soon(PHASE_S - self._view.clock() % PHASE_S)
 
@@ -171,6 +177,10 @@ class App:
     def _exit(self) -> None:
         # Raised in a task, urwid would never see it.
         self._loop.call_soon(_leave_loop)
+
+
+def _wall() -> datetime:
+    return datetime.now().astimezone()
 
 
 def _leave_loop() -> None:

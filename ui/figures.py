@@ -38,9 +38,21 @@ def money(dollars: float) -> str:
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
 
 
-def local_time(stamp: str) -> str:
-    """Return an ISO 8601 time as `14:05` of the local zone; empty when it is none."""
+def day(stamp: str, now: datetime) -> str:
+    """Return an ISO 8601 time as a person would say it at `now`; empty when it is none.
+
+    Of today `14:05`, then `yesterday`, `Monday` within a week, else `3 Mar 2025`; at most 11 characters.
+    """
     try:
-        return datetime.fromisoformat(stamp).astimezone().strftime("%H:%M")
-    except ValueError:
+        at = datetime.fromisoformat(stamp).astimezone()
+    except (ValueError, OverflowError):
         return ""
+    match (now.astimezone().date() - at.date()).days:
+        case 0:
+            return f"{at:%H:%M}"
+        case 1:
+            return "yesterday"
+        case 2 | 3 | 4 | 5 | 6:
+            return f"{at:%A}"
+        case _:
+            return f"{at.day} {at:%b %Y}"

@@ -230,4 +230,4 @@ def _cleaned(fact: S) -> S:
 
 def _cleaned_plan(plan: Plan) -> Plan:
     items: tuple[PlanItem, ...] = tuple(map(_cleaned, plan.items))
-    return msgspec.structs.replace(plan, items=items, reason=_line(plan.reason))
+    return msgspec.structs.replace(plan, items=items, reason=_line(plan.reason), session=_line(plan.session))

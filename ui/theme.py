@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ipc.messages import Level, PlanStatus, ToolStatus
+from ipc.messages import Level, PlanStatus, ToolStatus, Verdict
 
 ACCENT: Final = "#a78bfa"
 """Subagents, and nothing else."""
@@ -58,6 +58,9 @@ class Glyphs:
     """Two phases of something that is under way."""
     tool: Mapping[ToolStatus, str]
     plan: Mapping[PlanStatus, str]
+    stalled: str
+    """A step in progress on which nobody works now."""
+    verdict: Mapping[Verdict, str]
     level: Mapping[Level, str]
     agent: tuple[str, str]
     chosen: str
@@ -76,6 +79,8 @@ UNICODE: Final = Glyphs(
     running=("●", "○"),
     tool={"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "◌"},
     plan={"pending": "○", "in_progress": "◐", "blocked": "‖", "done": "✓"},
+    stalled="◌",
+    verdict={"verified": "✓", "claimed": "·"},
     level={"info": "·", "warning": "!", "error": "✗"},
     agent=("◆", "◇"),
     chosen="›",
@@ -92,6 +97,8 @@ ASCII: Final = Glyphs(
     running=("*", "o"),
     tool={"ok": "+", "error": "x", "denied": "-", "cancelled": "~"},
     plan={"pending": "o", "in_progress": ">", "blocked": "=", "done": "+"},
+    stalled="~",
+    verdict={"verified": "+", "claimed": "."},
     level={"info": ".", "warning": "!", "error": "x"},
     agent=("*", "o"),
     chosen=">",

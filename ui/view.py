@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from ipc.messages import AskRaised
 from ui.desk import Desk
@@ -18,6 +19,8 @@ class View:
     glyphs: Glyphs
     clock: Callable[[], float]
     """Monotonic seconds."""
+    wall: Callable[[], datetime]
+    """The time of day, with its zone."""
     home: str
     """The person's home directory, to shorten paths."""
 
@@ -31,6 +34,13 @@ class View:
         """Whether something on the screen changes with time alone."""
         talk = self.state.conversation
         return talk.running or (talk.activity is not None and talk.activity.fact.active)
+
+    @property
+    def until_midnight(self) -> float:
+        """Seconds until words like `yesterday` mean another day."""
+        now = self.wall()
+        midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+        return (midnight - now).total_seconds()
 
     @property
     def waiting_ask(self) -> AskRaised | None:

@@ -30,6 +30,7 @@ SURVEY = PlanItem(
     status="done",
     details="Languages and entry points",
     evidence=("list_files: 212 files", "src/app.py:1"),
+    verdicts=("verified", "claimed"),
 )
 INSPECT = PlanItem(
     id="inspect",
@@ -52,6 +53,7 @@ PLAN = Plan(
     revision=3,
     updated_at="2025-01-01T10:12:13.000Z",
     reason="Surveyed the tree",
+    session="20250101-101112-7f3a",
     items=(SURVEY, INSPECT, REPORT, LICENSE),
 )
 
@@ -131,11 +133,13 @@ _ITEMS = st.builds(
     dependencies=st.lists(TEXTS, max_size=3).map(tuple),
     next_action=TEXTS,
     evidence=st.lists(TEXTS, max_size=3).map(tuple),
+    verdicts=st.lists(st.sampled_from(["verified", "claimed"]), max_size=3).map(tuple),
 )
 PLANS = st.builds(
     Plan,
     updated_at=TEXTS | st.just(PLAN.updated_at),
     reason=TEXTS,
+    session=TEXTS | st.just(PLAN.session),
     items=st.lists(_ITEMS, max_size=20).map(tuple),
 )
 FACTS: st.SearchStrategy[AnyFact] = st.one_of(

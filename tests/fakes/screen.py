@@ -1,5 +1,7 @@
 """A screen without a terminal: facts and keys go in, what a person would read comes out."""
 
+from datetime import UTC, datetime, timedelta
+
 import urwid
 
 from ipc.messages import AnyFact
@@ -14,6 +16,15 @@ from ui.view import View
 Cell = tuple[str | None, str]
 
 
+TODAY = datetime(2025, 3, 5, 14, 30).astimezone()
+"""A Wednesday afternoon, local time."""
+
+
+def stamp(at: datetime) -> str:
+    """Return a time as facts carry it."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 class Desktop:
     """The whole screen with a clock that is set by hand."""
 
@@ -21,7 +32,8 @@ class Desktop:
         urwid.set_encoding("utf-8")
         self.size = (columns, rows)
         self.now = 100.0
-        self.view = View(ViewState(), Desk(), glyphs, lambda: self.now, "/home/me")
+        self.wall = TODAY
+        self.view = View(ViewState(), Desk(), glyphs, lambda: self.now, lambda: self.wall, "/home/me")
         self.screen = Screen(self.view, lambda _, key: key)
         self.orders: list[Order] = []
         self._keyboard = Keyboard(self.screen)
@@ -50,6 +62,7 @@ class Desktop:
     def wait(self, seconds: float) -> "Desktop":
         """Let time pass."""
         self.now += seconds
+        self.wall += timedelta(seconds=seconds)
         return self
 
     def draw(self) -> urwid.Canvas:

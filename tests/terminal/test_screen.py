@@ -197,13 +197,13 @@ async def test_the_plan_is_shown_and_cleared_without_a_model(tmp_path: Path) -> 
         run.store.tell(PlanChanged(plan=PLAN))
         terminal.type(f"/plan{ENTER}")
         await terminal.shows(
-            "Survey the workspace", "evidence list_files: 212 files", "next wait for the subagent"
+            "Survey the workspace", "✓ verified list_files: 212 files", "next wait for the subagent"
         )
         await run.store.hears(GetPlan)
         terminal.type(ESC)
-        await terminal.becomes(lambda: "evidence" not in terminal.text)
+        await terminal.becomes(lambda: "verified" not in terminal.text)
         terminal.type(F2)
-        await terminal.shows("evidence")
+        await terminal.shows("verified")
         terminal.type(f"{F2}/plan clear{ENTER}")
         await run.store.hears(ClearPlan)
         await terminal.shows("The plan is empty.")

@@ -1,0 +1,159 @@
+"""Whose plan is shown, how old it is, and what its evidence is worth, at the widths people use."""
+
+from datetime import datetime, timedelta
+
+import msgspec
+import pytest
+
+from ipc.messages import Plan, PlanChanged, PlanItem, TurnStarted
+from ipc.terminal_text import clean_line
+from tests.fakes.facts import HOSTILE_TEXTS, PLAN, finished, session
+from tests.fakes.screen import TODAY, Desktop, stamp
+
+WIDTHS = [40, 60, 80, 120, 200]
+YESTERDAY = stamp(TODAY - timedelta(days=1))
+
+
+def plan(**changes: object) -> PlanChanged:
+    return PlanChanged(plan=msgspec.structs.replace(PLAN, **changes))
+
+
+def shown(fact: PlanChanged, columns: int = 80, rows: int = 40) -> Desktop:
+    return Desktop(columns, rows).tell(session(), fact)
+
+
+def running(fact: PlanChanged, columns: int = 80) -> Desktop:
+    return shown(fact, columns).tell(TurnStarted(turn=1, prompt="An unrelated task"))
+
+
+def head_of(desk: Desktop) -> str:
+    """The panel's words up to its first item, or the strip."""
+    return desk.words.partition("Plan 1/4")[2].partition("Survey the workspace")[0]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_another_sessions_plan_is_marked_as_carried_over_and_never_as_running(columns: int) -> None:
+    desk = running(plan(session="another", updated_at=YESTERDAY), columns)
+    assert "carried over from yesterday" in head_of(desk)
+    for text in ("◐", "● "):
+        assert text not in "".join(desk.lines[1:])
+    assert desk.roles_of("Inspect the pr"[: columns - 36]) <= {"dim", "warning", "strong", None, "prompt"}
+
+
+def test_the_items_of_a_carried_over_plan_are_drawn_dim() -> None:
+    desk = running(plan(session="another", updated_at=YESTERDAY), 120)
+    assert "was in progress" in desk.text
+    for text in ("was in progress", "next wait for an answer", "verified list_files"):
+        assert desk.roles_of(text) == {"dim"}
+    assert "/plan clear starts over" in desk.text
+
+
+def test_the_running_sessions_plan_is_live() -> None:
+    desk = running(plan(updated_at=stamp(TODAY)), 120)
+    assert "14:30" in desk.line_with("Plan 1/4")
+    assert "carried over" not in desk.text
+    assert "◐ Inspect the provider" in desk.text
+    assert "in progress · inspect" in desk.text
+    assert "starts over" not in desk.text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_plan_that_no_session_wrote_was_changed_by_hand(columns: int) -> None:
+    desk = running(plan(session="", updated_at=YESTERDAY), columns)
+    assert "changed by hand yesterday" in head_of(desk)
+    assert "◐" not in desk.text
+
+
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [
+        (TODAY.replace(hour=14, minute=5), "carried over from today 14:05"),
+        (TODAY - timedelta(days=3), "carried over from Sunday"),
+        (TODAY - timedelta(days=30), "carried over from 3 Feb 2025"),
+    ],
+)
+def test_the_age_is_said_in_words(at: datetime, said: str) -> None:
+    assert said in shown(plan(session="another", updated_at=stamp(at))).words
+
+
+@pytest.mark.parametrize("text", ["", "gibberish", "[/x]\x1b[2J"])
+def test_a_carried_over_plan_without_a_time_is_still_marked(text: str) -> None:
+    assert "carried over from an earlier session" in shown(plan(session="x", updated_at=text)).words
+
+
+def test_the_words_are_right_after_midnight() -> None:
+    desk = shown(plan(session="another", updated_at=stamp(TODAY)))
+    assert "from today 14:30" in desk.words
+    assert desk.view.until_midnight == 9.5 * 3600
+    desk.wait(desk.view.until_midnight)
+    assert "from yesterday" in desk.words
+    live = shown(plan(updated_at=stamp(TODAY)), 120)
+    assert "yesterday" in live.wait(live.view.until_midnight).line_with("Plan 1/4")
+
+
+def test_a_plan_becomes_live_with_the_first_update_of_the_session() -> None:
+    desk = running(plan(session="another", updated_at=YESTERDAY))
+    desk.tell(plan(updated_at=stamp(TODAY)))
+    assert "carried over" not in desk.words
+    assert "◐" in desk.text
+
+
+def test_before_the_session_is_known_nothing_is_claimed_about_a_plan() -> None:
+    desk = Desktop(120, 40).tell(plan(updated_at=YESTERDAY))
+    assert "◐" not in desk.text
+    for word in ("carried", "by hand", "starts over"):
+        assert word not in desk.text
+    assert "in progress (idle)" in desk.tell(session()).text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("status", ["completed", "failed", "cancelled"])
+def test_nothing_of_a_plan_looks_under_way_when_no_turn_runs(columns: int, status: str) -> None:
+    desk = running(plan(), columns)
+    assert "◐" in desk.text
+    desk.tell(finished(status=status))
+    assert "◐" not in desk.text
+    assert "◌ Insp" in desk.text
+    if columns >= 80:
+        assert "in progress (idle)" in desk.words
+    before = desk.text
+    assert desk.wait(0.5).text == before
+    assert not desk.view.moving
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_each_entry_of_evidence_shows_whether_it_was_verified(columns: int) -> None:
+    desk = shown(plan(), columns)
+    if columns < 80:
+        desk.press("f2")
+    assert "✓ verified list_files: 212 files" in desk.words
+    assert "· claimed src/app.py:1" in desk.words
+
+
+def test_evidence_without_a_verdict_is_claimed() -> None:
+    item = PlanItem(id="a", title="A", status="done", evidence=("one", "two"), verdicts=("verified",))
+    desk = shown(PlanChanged(plan=Plan(items=(item,), session=PLAN.session)))
+    assert "✓ verified one" in desk.text
+    assert "· claimed two" in desk.text
+    assert "ok" in desk.roles_of("verified one")
+    assert "ok" not in desk.roles_of("claimed two")
+
+
+@pytest.mark.parametrize("hostile", [*HOSTILE_TEXTS, "[red]✓ verified[/] [b"])
+def test_evidence_is_drawn_literally_behind_its_verdict(hostile: str) -> None:
+    item = PlanItem(id="a", title="A", status="done", evidence=(hostile,), verdicts=("claimed",))
+    desk = shown(PlanChanged(plan=Plan(items=(item,), session=PLAN.session)), 200)
+    words = " ".join(clean_line(hostile).translate({0x200D: None}).split())[:20]
+    assert f"· claimed {words}".strip() in desk.words
+
+
+@pytest.mark.parametrize("rows", [10, 24])
+def test_a_long_carried_over_plan_leaves_room_for_transcript_and_composer(rows: int) -> None:
+    items = tuple(PlanItem(id=f"s-{at}", title="[/x] " + "long " * 60, status="pending") for at in range(40))
+    desk = Desktop(80, rows).tell(
+        session(), PlanChanged(plan=Plan(items=items, session="other", updated_at=YESTERDAY))
+    )
+    desk.tell(TurnStarted(turn=1, prompt="the prompt"))
+    assert "the prompt" in desk.text
+    assert "Ask Fido to do something" in desk.text
+    assert "[/x] long" in desk.text
