@@ -41,6 +41,34 @@ def test_every_status_has_its_code_and_says_what_to_do(status: int, body: Any, c
     assert error.next_step
 
 
+@pytest.mark.parametrize(
+    ("body", "window"),
+    [
+        (said("This model's maximum context length is 8192 tokens. However, you sent 9001 tokens."), 8192),
+        ({"error": {"message": "request exceeds the available context size", "n_ctx": 4096}}, 4096),
+        (said("request (9001 tokens) exceeds the available context size (4096 tokens), try more"), 4096),
+        (said("prompt is too long: 205,001 tokens > 200,000 maximum"), 200_000),
+        (
+            said("This model's maximum prompt length is 131072 but you sent 140000."),
+            131_072,
+        ),
+        (
+            said("Input token count (2) exceeds the maximum number of tokens allowed (1048576)."),
+            1_048_576,
+        ),
+        (said("too large for model with 32768 maximum context length"), 32_768),
+        (said("The model is loaded with context length of only 4096 tokens, which is not enough"), 4096),
+        (said("Your input exceeds the context window of this model."), 0),
+        (said("maximum context length is 99999999999999999999999 tokens"), 0),
+        (said("maximum context length is 1 token"), 0),
+        ({"error": {"message": "context size", "n_ctx": None}}, 0),
+    ],
+)
+def test_the_window_is_read_where_the_server_names_it(body: Any, window: int) -> None:
+    error = errors.from_status(400, errors.read_detail(body), URL)
+    assert (error.code, error.window) == ("context_length_exceeded", window)
+
+
 def test_the_servers_own_words_are_told_but_no_page_of_html() -> None:
     assert "overloaded" in errors.from_status(503, errors.read_detail({"detail": "overloaded"}), URL).message
     assert "nginx" not in errors.from_status(502, errors.read_detail("<html>nginx</html>"), URL).message

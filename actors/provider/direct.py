@@ -95,7 +95,8 @@ class DirectProvider:
         return RetryScheduled(attempt=attempt + 1, delay_s=delay, reason=self._redact(failed.error.message))
 
     def _redacted(self, error: ProviderError) -> ProviderError:
-        return ProviderError(error.code, self._redact(error.message), self._redact(error.next_step))
+        message, next_step = self._redact(error.message), self._redact(error.next_step)
+        return ProviderError(error.code, message, next_step, window=error.window)
 
     async def _sender(self) -> "_Sender":
         self.prepare()

@@ -1,6 +1,7 @@
 """What goes wrong on the wire, turned into one clear error for a person. Pure."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,10 +18,19 @@ CHECK_KEY = (
 CHECK_URL = "Check the base URL (OPENAI_BASE_URL, FIDO_BASE_URL or --base-url); `fido doctor` tests it."
 
 TOO_LONG = (
-    "context_length_exceeded", "maximum context length", "exceed_context_size", "context window",
-    "context size", "prompt is too long", "too many tokens", "maximum prompt length", "input is too long",
+    "context_length_exceeded", "context length", "exceed_context_size", "context window", "context size",
+    "prompt is too long", "too many tokens", "maximum number of tokens", "maximum prompt length",
+    "input is too long",
 )  # fmt: skip
-"""As OpenAI, vLLM, llama.cpp, Anthropic, Groq, xAI and Bedrock say it."""
+"""As OpenAI, vLLM, llama.cpp, LM Studio, Anthropic, Groq, Gemini, xAI and Bedrock say it."""
+_WINDOW: Final = re.compile(
+    r"(?:context (?:length|size|window)|prompt length|number of tokens allowed)"
+    r"(?: of)?(?: only| is)?[ :(]+(\d[\d,]*)"
+    r"|> (\d[\d,]*) maximum|(\d[\d,]*) (?:tokens )?maximum context length|limit (\d[\d,]*), requested"
+)
+"""The number beside it: OpenAI and vLLM, llama.cpp, LM Studio, Gemini, xAI; Anthropic; Mistral; Groq."""
+_WINDOWS: Final = range(256, 1 << 27)
+"""What a window may plausibly be, tokens."""
 
 
 class Redactor:
@@ -45,6 +55,8 @@ class Detail:
     """Its `code` and `type`, one after the other."""
     status: int = 0
     """A status inside the body, as some send it in a stream."""
+    window: int = 0
+    """Tokens the model takes, where the server names them; else 0."""
 
 
 def read_detail(body: object) -> Detail:
@@ -55,7 +67,18 @@ def read_detail(body: object) -> Detail:
     message = next((inner[k] for k in ("message", "detail", "msg") if isinstance(inner.get(k), str)), "")
     names = [inner[k] for k in ("code", "type") if isinstance(inner.get(k), str)]
     codes = [inner[k] for k in ("code", "status") if isinstance(inner.get(k), int)]
-    return Detail(_shorten(message), " ".join(names), next(iter(codes), 0))
+    return Detail(_shorten(message), " ".join(names), next(iter(codes), 0), _window(inner, message))
+
+
+def _window(inner: Mapping[str, Any], message: str) -> int:
+    """The window that an error names: llama.cpp as a member, the others in words; 0 when none does."""
+    named = _WINDOW.search(message[: 4 * TEXT_LIMIT].lower())
+    told = inner.get("n_ctx", named[named.lastindex or 0] if named else 0)
+    try:
+        tokens = int(str(told).replace(",", ""))
+    except ValueError:
+        return 0
+    return tokens if tokens in _WINDOWS else 0
 
 
 def from_status(
@@ -73,7 +96,8 @@ def from_status(
         return ProviderError(
             "context_length_exceeded",
             f"The conversation is longer than the model takes ({at})",
-            "Start a new session, or choose a model with a larger context window.",
+            "Choose a model with a larger context window, or begin a new session.",
+            window=detail.window,
         )
     if status == 401:
         if has_key:

@@ -13,13 +13,16 @@ class ProviderError(Exception):
     `code` is one of `unauthorized`, `forbidden`, `model_not_found`, `not_found`,
     `context_length_exceeded`, `rate_limited`, `bad_request`, `unreachable`, `idle_timeout`, `total_timeout`,
     `connection_lost`, `bad_stream`, `server_error`. No text of it ever holds a key.
+    `window` is the number of tokens the model takes, where the server named it in a
+    `context_length_exceeded`; else 0.
     """
 
-    def __init__(self, code: str, message: str, next_step: str = "") -> None:
+    def __init__(self, code: str, message: str, next_step: str = "", *, window: int = 0) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.next_step = next_step
+        self.window = window
 
     def problem(self) -> Problem:
         return Problem(code=self.code, message=self.message, next_step=self.next_step)
