@@ -11,6 +11,7 @@ from typing import ClassVar, Final
 import msgspec
 
 from actors.clock import timestamp
+from actors.plan.evidence import judge
 from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain
 from actors.plan.git_exclude import PATTERN, exclude
 from actors.plan.rules import check, normalize, one_line
@@ -86,7 +87,10 @@ class PlanStore(Actor):
         if self._is_stale(command.based_on):
             return self._refused(_stale(self._plan.revision))
         problems = check(reason, items, self._plan.items)
-        return self._refused(*problems) if problems else self._store(reason, items)
+        if problems:
+            return self._refused(*problems)
+        judged = judge(items, self._plan.items, command.ledger)
+        return self._store(reason, judged, command.session_id)
 
     def _clear(self) -> PlanStored | Refused:
         if not self._plan.items:
@@ -94,20 +98,26 @@ class PlanStore(Actor):
         if self._is_stale(None):
             problem = _stale(self._plan.revision)
         else:
-            reply = self._store(REASON_CLEARED, ())
+            reply = self._store(REASON_CLEARED, (), "")
             if isinstance(reply, PlanStored):
                 return reply
             problem = reply.problems[0]
         return Refused(code=problem.rule, message=f"Not cleared: {problem.message}.", next_step=problem.fix)
 
-    def _store(self, reason: str, items: tuple[PlanItem, ...]) -> PlanStored | PlanRefused:
+    def _store(self, reason: str, items: tuple[PlanItem, ...], session: str) -> PlanStored | PlanRefused:
         if not self._excluded:
             self._excluded = True
             if exclude(self._workspace):
                 self._notice(
                     "info", f"Added {PATTERN} to .git/info/exclude, so that Git does not see the plan."
                 )
-        plan = Plan(revision=self._plan.revision + 1, updated_at=timestamp(), reason=reason, items=items)
+        plan = Plan(
+            revision=self._plan.revision + 1,
+            updated_at=timestamp(),
+            reason=reason,
+            session=session,
+            items=items,
+        )
         try:
             self._file.store(plan)
         except ChangedOutside:
@@ -136,7 +146,14 @@ class PlanStore(Actor):
     def _adopt(self) -> None:
         loaded = self._file.load()
         revision = max(self._plan.revision, loaded.plan.revision) + 1
-        plan = msgspec.structs.replace(loaded.plan, revision=revision, updated_at=timestamp())
+        # Whoever edits the file can not vouch for what was done: only what was verified before stays so.
+        plan = msgspec.structs.replace(
+            loaded.plan,
+            revision=revision,
+            updated_at=timestamp(),
+            session="",
+            items=judge(loaded.plan.items, self._plan.items, ()),
+        )
         notice = loaded.warning or "The plan file was removed by another program; the plan is empty."
         if loaded.found:
             notice = "The plan file was changed by another program; Fido goes on with what it says now."

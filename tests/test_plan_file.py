@@ -56,7 +56,7 @@ def test_the_file_is_private_readable_json_and_alone(file: PlanFile, tmp_path: P
     assert '\n  "reason": "For a test"' in text
     assert "größer ✓" in text
     assert text.endswith("}\n")
-    assert list(json.loads(text)) == ["version", "revision", "updatedAt", "reason", "items"]
+    assert list(json.loads(text)) == ["version", "revision", "updatedAt", "reason", "session", "items"]
 
 
 @settings(max_examples=30)
@@ -72,6 +72,7 @@ def test_the_same_plan_is_the_same_bytes(items: tuple) -> None:  # type: ignore[
             "dependencies": list(item.dependencies),
             "next_action": item.next_action,
             "evidence": list(item.evidence),
+            "verdicts": list(item.verdicts),
         }
         for item in items
     ]
@@ -256,6 +257,16 @@ def test_a_file_without_optional_fields_is_a_plan(tmp_path: Path) -> None:
     (tmp_path / NAME).write_bytes(short)
     (item,) = PlanFile(tmp_path).load().plan.items
     assert (item.title, item.evidence) == ("t", ())
+
+
+def test_evidence_in_a_file_without_verdicts_is_claimed(tmp_path: Path) -> None:
+    old = (
+        b'{"version":1,"items":[{"id":"a","title":"t","status":"done","evidence":["x","y"]},'
+        b'{"id":"b","title":"u","status":"done","evidence":["x"],"verdicts":["verified","verified"]}]}'
+    )
+    (tmp_path / NAME).write_bytes(old)
+    loaded = PlanFile(tmp_path).load()
+    assert [item.verdicts for item in loaded.plan.items] == [("claimed", "claimed"), ("verified",)]
 
 
 def test_earlier_copies_are_never_overwritten(tmp_path: Path) -> None:

@@ -83,6 +83,7 @@ def test_every_successful_tool_response_contains_the_complete_normalized_plan() 
         "revision": 5,
         "updatedAt": "now",
         "reason": "why",
+        "session": "",
         "items": [
             {
                 "id": "first",
@@ -92,6 +93,7 @@ def test_every_successful_tool_response_contains_the_complete_normalized_plan() 
                 "dependencies": [],
                 "next_action": "go",
                 "evidence": [],
+                "verdicts": [],
             },
             {
                 "id": "second",
@@ -101,6 +103,7 @@ def test_every_successful_tool_response_contains_the_complete_normalized_plan() 
                 "dependencies": [],
                 "next_action": "go",
                 "evidence": ["x"],
+                "verdicts": ["claimed"],
             },
         ],
     }

@@ -14,12 +14,12 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import Final, NamedTuple
 
 import msgspec
 
-from ipc.messages import Plan, PlanItem, PlanProblem
+from ipc.messages import Plan, PlanItem, PlanProblem, Verdict
 
 MAX_ITEMS: Final = 20
 MAX_REASON: Final = 240
@@ -48,18 +48,27 @@ def normalize_plan(plan: Plan) -> Plan:
 
 
 def normalize(items: Iterable[PlanItem]) -> tuple[PlanItem, ...]:
-    """Trim all texts, join the lines of one-line fields, drop empty and repeated entries; idempotent."""
-    return tuple(
-        PlanItem(
-            id=one_line(item.id),
-            title=one_line(item.title),
-            status=item.status,
-            details=item.details.replace("\r\n", "\n").strip(),
-            dependencies=_entries(item.dependencies),
-            next_action=one_line(item.next_action),
-            evidence=_entries(item.evidence),
-        )
-        for item in items
+    """Trim all texts, join the lines of one-line fields, drop empty and repeated entries; idempotent.
+
+    Every entry of `evidence` keeps its verdict; what has none is claimed.
+    """
+    return tuple(map(_normalized, items))
+
+
+def _normalized(item: PlanItem) -> PlanItem:
+    verdicts: dict[str, Verdict] = {}
+    for entry, verdict in zip_longest(item.evidence, item.verdicts[: len(item.evidence)]):
+        if line := one_line(entry):
+            verdicts.setdefault(line, verdict or "claimed")
+    return PlanItem(
+        id=one_line(item.id),
+        title=one_line(item.title),
+        status=item.status,
+        details=item.details.replace("\r\n", "\n").strip(),
+        dependencies=_entries(item.dependencies),
+        next_action=one_line(item.next_action),
+        evidence=tuple(verdicts),
+        verdicts=tuple(verdicts.values()),
     )
 
 

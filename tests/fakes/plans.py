@@ -6,13 +6,14 @@ from ipc.messages import Plan, PlanItem
 
 
 def step(item_id: str, **changes: Any) -> PlanItem:
-    """A legal item; a done one has evidence."""
+    """A legal item as it is stored; a done one has evidence."""
     fields: dict[str, Any] = {"id": item_id, "title": f"Title of {item_id}", "status": "pending"}
     if changes.get("status") == "done":
         fields["evidence"] = ("pytest -q",)
     else:
         fields["next_action"] = "begin"
-    return PlanItem(**{**fields, **changes})
+    fields |= changes
+    return PlanItem(**{"verdicts": ("claimed",) * len(fields.get("evidence", ())), **fields})
 
 
 def plan(*items: PlanItem, revision: int = 1) -> Plan:
