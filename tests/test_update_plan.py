@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.catalog.surface import input_schema
-from actors.plan.input import ItemInput, UpdatePlanInput
+from actors.plan.delivery import plan_result
+from actors.plan.input import RESULT_FIELDS, ItemInput, UpdatePlanInput
 from actors.plan.rules import check, normalize, one_line
 from actors.tools.tool import Invocation, ToolFailure, ToolOutput, description
 from actors.tools.update_plan import UpdatePlan
@@ -254,6 +255,34 @@ def test_null_means_left_out() -> None:
     assert rules == ["empty_reason", "missing_field"]
 
 
+def test_a_result_that_is_sent_back_is_a_plan_and_sets_nothing_by_it() -> None:
+    item = sent("first", status="done", evidence=["pytest -q"])
+    result = told({"reason": "why", "items": [item]})
+    result["items"][0]["verdicts"] = ["verified"]
+    for arguments in (result, result | {"items": json.dumps(result["items"])}):
+        again = told(arguments | {"note": "restored", "revision": 99, "session": "another"})
+        assert again["items"][0]["verdicts"] == ["claimed"]
+        assert (again["revision"], again["session"]) == (5, "")
+        assert "version, revision, updatedAt, session" in again["notes"][-1]
+        assert "items[].verdicts" in again["notes"][-1]
+        assert [note for note in again["notes"] if "Ignored" in note] == again["notes"][-1:]
+
+
+def test_an_echo_hides_no_fault() -> None:
+    arguments = {"version": 1, "items": [sent("first", verdicts=["verified"], verdict="verified")], "plan": 1}
+    told_of = {(problem["item"], problem["rule"]) for problem in problems(arguments)}
+    assert told_of == {
+        ("plan", "empty_reason"),
+        ("plan", "unknown_field"),
+        ('item 1 (id "first")', "unknown_field"),
+    }
+
+
+def test_everything_that_only_a_result_has_counts_as_an_echo() -> None:
+    result = json.loads(plan_result(BEFORE, dropped=["x"], notes=["y"], note="z"))
+    assert set(result) - set(UpdatePlanInput.model_fields) == set(RESULT_FIELDS)
+
+
 def test_a_strict_input_gets_no_notes() -> None:
     assert "notes" not in told({"reason": "why", "items": [sent("first")]})
 
@@ -329,7 +358,7 @@ def test_validator_takes_nothing_the_schema_does_not_advertise(word: str, field:
         assert [fault.rule for fault in UpdatePlanInput.model_validate(given_input).reading.faults] == [
             "unknown_status"
         ]
-    if word not in item["properties"]:
+    if word not in item["properties"] and word != "verdicts":
         given_input = {"reason": "r", "items": [sent("a", **{word: "x"})]}
         assert [fault.rule for fault in UpdatePlanInput.model_validate(given_input).reading.faults] == [
             "unknown_field"

@@ -1,7 +1,7 @@
 """What a model may send as a plan: one definition for schema and validator, and words for every fault."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Final, Self, get_args
 
 import msgspec
@@ -17,6 +17,9 @@ _TRAILING_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|(,)(?=\s*[\]}])', re.DO
 _EXPECTED: Final = {"string_type": "a string", "tuple_type": "a list", "model_type": "an object"}
 _MISSING: Final = {"id": "missing_id", "title": "empty_title", "reason": "empty_reason"}
 """Rules that say the same of an empty field."""
+_VERDICTS: Final = "verdicts"
+RESULT_FIELDS: Final = ("version", "revision", "updatedAt", "session", "dropped", "notes", "note")
+"""What a result has beside reason and items."""
 _UNKNOWN: Final = "?"
 """Stands for a value that is at fault already and shall break no rule on top."""
 
@@ -79,10 +82,30 @@ class UpdatePlanInput(ToolInput):
 
 def _decoded(data: Any) -> tuple[Any, tuple[str, ...]]:
     """The input with what is certain put right, and a note for each thing that was."""
-    if not isinstance(data, Mapping) or not isinstance(data.get("items"), str):
+    if not isinstance(data, Mapping):
         return data, ()
     notes: list[str] = []
-    return {**data, "items": _from_text(data["items"], notes)}, tuple(notes)
+    items = data.get("items")
+    if isinstance(items, str):
+        data = {**data, "items": _from_text(items, notes)}
+    return _without_echo(data, notes), tuple(notes)
+
+
+def _without_echo(data: Mapping[str, Any], notes: list[str]) -> Mapping[str, Any]:
+    """The input without what only a result has; a model that sends one back sets nothing by it."""
+    items = data.get("items")
+    echoed = [name for name in RESULT_FIELDS if name in data]
+    if isinstance(items, list) and any(isinstance(item, dict) and _VERDICTS in item for item in items):
+        echoed.append(f"items[].{_VERDICTS}")
+        items = [_without(item, [_VERDICTS]) if isinstance(item, dict) else item for item in items]
+    if not echoed:
+        return data
+    notes.append(f"Ignored, since only a result has them: {', '.join(echoed)}; send reason and items alone.")
+    return {**_without(data, echoed), "items": items} if "items" in data else _without(data, echoed)
+
+
+def _without(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
 
 
 def _from_text(text: str, notes: list[str]) -> Any:

@@ -41,7 +41,7 @@ _RELEVANT: Final = frozenset({"bash_exec", "read_file", "patch", "ripgrep"})
 _SHOWN_LINES: Final = re.compile(r"\[lines (\d{1,9})-(\d{1,9}) of ")
 _NUMBERED: Final = re.compile(r"^(\d{1,9})(?::\d+)?\t", re.MULTILINE)
 _CHANGED_LINES: Final = re.compile(r"^@@ -\S+ \+(\d{1,9})(?:,(\d{1,9}))? @@", re.MULTILINE)
-_FOUND_LINE: Final = re.compile(r'^([^"\n][^\n]*?)([:-])(\d{1,9})\2 ', re.MULTILINE)
+_FOUND_LINE: Final = re.compile(r'^([^"\n][^\n]*?)([:-])([1-9]\d{0,8})\2 ', re.MULTILINE)
 _CURSOR: Final = re.compile(r"(.+?):\d{1,12}(?::\d{1,12})?:?", re.DOTALL)
 
 
