@@ -21,6 +21,8 @@ from ipc.messages import (
     AskRaised,
     AskSettled,
     Beat,
+    CompactionFinished,
+    CompactionStarted,
     Fact,
     GetSnapshot,
     MessageDelta,
@@ -73,7 +75,9 @@ class History:
         key = _key(fact)
         if key is not None:
             self._forget(self._place_of.pop(key, 0))
-        if not isinstance(fact, AskSettled):
+        if isinstance(fact, CompactionFinished):  # each one counts: a person reads it at its place
+            self._append(fact, size, None)
+        elif not isinstance(fact, AskSettled):
             self._append(fact, size, key)
 
     def facts(self) -> tuple[AnyFact, ...]:
@@ -118,6 +122,8 @@ def _key(fact: AnyFact) -> object:
         return ("process", fact.actor)
     if isinstance(fact, AskRaised | AskSettled):
         return ("ask", fact.ask_id)
+    if isinstance(fact, CompactionStarted | CompactionFinished):
+        return "compaction"
     return None
 
 

@@ -9,6 +9,8 @@ from ipc.messages import (
     AskRaised,
     AskSettled,
     Beat,
+    CompactionFinished,
+    CompactionStarted,
     MessageDelta,
     NoticeRaised,
     Plan,
@@ -59,6 +61,15 @@ def test_a_settled_ask_is_forgotten_and_an_open_one_kept() -> None:
         return AskRaised(ask_id=name, kind="approval", tool="rm", title="", body="")
 
     assert remembered(ask("1"), ask("2"), AskSettled(ask_id="1", outcome="deny")) == (ask("2"),)
+
+
+def test_a_compaction_is_remembered_as_open_or_by_its_end() -> None:
+    started = CompactionStarted(automatic=True, context_tokens=9)
+    ended = CompactionFinished(method="summary", before_tokens=9, after_tokens=1)
+    assert remembered(started, delta("a")) == (started, delta("a"))
+    assert remembered(started, delta("a"), ended, started, ended, started) == (
+        delta("a"), ended, ended, started
+    )  # fmt: skip
 
 
 def test_the_oldest_facts_go_first_and_states_stay() -> None:

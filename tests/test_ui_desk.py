@@ -1,10 +1,26 @@
 """What the person's acts mean."""
 
-from ipc.messages import CancelTurn, ClearPlan, GetPlan, SettleAsk, StartTurn, TurnStarted
+import pytest
+
+from ipc.messages import (
+    CancelTurn,
+    ClearPlan,
+    CompactConversation,
+    CompactionFinished,
+    CompactionStarted,
+    GetPlan,
+    ListSessions,
+    OpenSession,
+    RedoTurn,
+    SettleAsk,
+    StartTurn,
+    TurnStarted,
+    UndoTurn,
+)
 from tests.fakes.facts import approval, finished, session
 from ui import keys
-from ui.desk import LEAVE_WINDOW_S, Desk
-from ui.state import ViewState, apply
+from ui.desk import LEAVE_WINDOW_S, Desk, Send
+from ui.state import ViewState, apply, rebuild
 
 
 def running(turn: int = 1) -> ViewState:
@@ -150,6 +166,15 @@ def test_local_commands_need_no_model() -> None:
     assert desk.submit(state, "/plan   clear ") == [ClearPlan()]
     assert desk.submit(state, "/help") == []
     assert desk.overlay == "help"
+    assert desk.submit(state, "/usage") == []
+    assert desk.overlay == "usage"
+    assert desk.submit(state, "/undo") == [UndoTurn()]
+    assert desk.submit(state, "/REDO ") == [RedoTurn()]
+    assert desk.submit(state, "/compact") == [CompactConversation(focus="")]
+    assert desk.submit(state, "/compact  the names,\n and why ") == [
+        CompactConversation(focus="the names,\n and why")
+    ]
+    assert desk.submit(state, "/suspend") == ["suspend"]
     assert desk.submit(state, "/quit") == ["leave"]
 
 
@@ -159,6 +184,92 @@ def test_an_unknown_command_is_named_and_not_used_up() -> None:
     assert desk.message is not None
     assert "/plam" in desk.message.text
     assert "/plan" in desk.message.text
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [("/plam", "/plan"), ("/und", "/undo"), ("/undo it", "/undo"), ("/exit", "/quit"), ("/xyz", "F1")],
+)
+def test_the_command_that_was_probably_meant_is_named(line: str, meant: str) -> None:
+    desk = Desk()
+    assert not desk.knows(line)
+    assert desk.message is not None
+    assert f"There is no command {line}." in desk.message.text
+    assert meant in desk.message.text
+
+
+def test_a_space_before_it_makes_a_prompt_of_what_looks_like_a_command() -> None:
+    desk, state = Desk(), idle()
+    assert desk.knows(" /tmp is full")
+    assert desk.submit(state, " /tmp is full") == [StartTurn(prompt=" /tmp is full")]
+    assert Desk().submit(state, " /quit") == ["leave"]
+
+
+def test_leaving_says_first_which_messages_are_dropped() -> None:
+    for command, act in (("/quit", "leave"), ("/suspend", "suspend")):
+        desk, state = Desk(), running()
+        desk.submit(state, "one")
+        desk.submit(state, "two")
+        assert desk.submit(state, command) == []
+        assert desk.message is not None
+        assert "2 queued messages are not sent" in desk.message.text
+        assert desk.submit(state, command) == [act]
+
+
+def compacting() -> ViewState:
+    state = idle()
+    apply(state, CompactionStarted(automatic=False, context_tokens=96_000), 1.0)
+    return state
+
+
+def test_a_message_waits_while_the_conversation_is_compacted() -> None:
+    desk, state = Desk(), compacting()
+    assert desk.submit(state, "next") == []
+    apply(state, CompactionFinished(method="summary", before_tokens=9, after_tokens=1), 2.0)
+    assert desk.advance(state) == [StartTurn(prompt="next")]
+
+
+def test_a_compaction_can_be_stopped() -> None:
+    desk, state = Desk(), compacting()
+    assert desk.cancel(state) == [CancelTurn()]
+    assert desk.stopping
+    assert Desk().interrupt(state, 5.0) == [CancelTurn()]
+
+
+def test_the_sessions_are_asked_for_once_and_as_soon_as_somebody_can_answer() -> None:
+    desk, state = Desk(), ViewState()
+    desk.pick()
+    assert desk.overlay == "recall"
+    assert desk.advance(state) == []
+    apply(state, session(), 1.0)
+    assert desk.advance(state) == [ListSessions()]
+    assert desk.advance(state) == []
+    assert Desk().submit(state, "/recall") == [ListSessions()]
+
+
+def test_a_message_waits_for_the_session_that_is_being_opened() -> None:
+    desk, state = Desk(), idle()
+    assert desk.open_session("other") == [OpenSession(session_id="other")]
+    assert desk.submit(state, "for the other one") == []
+    rebuild(state, "parent", (session(session_id="other"),))
+    assert desk.advance(state) == [StartTurn(prompt="for the other one")]
+    assert desk.opening == ""
+
+
+@pytest.mark.parametrize(
+    "order", [UndoTurn(), RedoTurn(), CompactConversation(), ListSessions(), OpenSession(session_id="x")]
+)
+def test_a_refused_command_is_said_and_leaves_the_queue_alone(order: Send) -> None:
+    desk, state = Desk(), running()
+    desk.submit(state, "queued")
+    desk.pick()
+    if isinstance(order, OpenSession):
+        desk.open_session("x")
+    assert desk.failed(order, "turn_running", "A turn is running.", "Cancel it first.") == ""
+    assert desk.message is not None
+    assert desk.message.text == "A turn is running. Cancel it first."
+    assert desk.queue == ["queued"]
+    assert (desk.opening, desk.held) == ("", False)
 
 
 def test_a_path_is_a_prompt() -> None:

@@ -185,7 +185,8 @@ def _readable(state: ViewState) -> object:
     talk = state.conversation
     return (
         [_without_times(block) for block in blocks(state)],
-        (talk.session, talk.turn, talk.running, talk.usage, state.plan, state.processes),
+        (talk.session, talk.turn, talk.running, talk.usage, talk.context_tokens, talk.compacting),
+        (state.plan, state.processes),
     )
 
 

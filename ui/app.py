@@ -87,14 +87,20 @@ class App:
 
     def _first_frame(self) -> None:
         self._main.draw_screen()
+        drawn = Path(self._run_directory, DRAWN)
+        again = drawn.exists()
         with contextlib.suppress(OSError):
-            Path(self._run_directory, DRAWN).touch()
-        self._loop.call_soon(self._connect)
+            drawn.touch()
+        self._loop.call_soon(self._connect, again)
 
-    def _connect(self) -> None:
+    def _connect(self, again: bool) -> None:
+        """Follow the others; `again`: this run had a screen before, and what it began with is over."""
         from ui.wires import Wires
 
-        self._errands.wires = Wires(self._run_directory, self._hear)
+        wires = self._errands.wires = Wires(self._run_directory, self._hear)
+        if wires.run.flags.get("pick") is True and not again:
+            self._view.desk.pick()
+            self._draw_soon()
 
     # --- what the others tell
 
@@ -164,13 +170,15 @@ class App:
     def _carry_out(self, orders: Iterable[Order]) -> None:
         for order in orders:
             match order:
-                case "suspend":
+                case "background":
                     with self._main.paused():
                         suspend_group()
                 case "redraw":
                     self._main.screen.clear()
                 case "leave":
-                    self._errands.leave(self._exit)
+                    self._errands.leave("quit", self._exit)
+                case "suspend":
+                    self._errands.leave("suspend", self._exit)
                 case _:
                     self._errands.send(order)
 

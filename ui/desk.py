@@ -4,21 +4,46 @@ Methods return the orders to carry out. The draft is not here: nothing in this m
 """
 
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
-from ipc.messages import CancelTurn, ClearPlan, GetPlan, Level, SettleAsk, StartTurn
+from ipc.messages import (
+    CancelTurn,
+    ClearPlan,
+    CompactConversation,
+    GetPlan,
+    Level,
+    ListSessions,
+    OpenSession,
+    RedoTurn,
+    SettleAsk,
+    StartTurn,
+    UndoTurn,
+)
+from ipc.terminal_text import clean_line
 from ui import keys
+from ui.recall import Recall
 from ui.state import ViewState
 
 LEAVE_WINDOW_S: Final = 2.0
 """Seconds in which a second Ctrl-C leaves."""
 
 
-Act = Literal["leave", "suspend", "redraw"]
-"""What the process itself does: end the screen and its run, stop until `fg`, paint again."""
-Send = StartTurn | CancelTurn | SettleAsk | GetPlan | ClearPlan
+Act = Literal["leave", "suspend", "background", "redraw"]
+"""What the process itself does: end the screen and its run (to come back), stop until `fg`, paint."""
+Send = (
+    StartTurn
+    | CancelTurn
+    | SettleAsk
+    | GetPlan
+    | ClearPlan
+    | CompactConversation
+    | UndoTurn
+    | RedoTurn
+    | ListSessions
+    | OpenSession
+)
 Order = Send | Act
-Overlay = Literal["plan", "help"]
+Overlay = Literal["plan", "help", "usage", "recall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +65,10 @@ class Desk:
     stopping: bool = False
     """Whether the running turn was asked to stop."""
     overlay: Overlay | None = None
+    recall: Recall | None = None
+    """The picker, while its overlay is open."""
+    opening: str = ""
+    """The session that was chosen and has not opened yet."""
     message: Message | None = None
     settled: set[str] = field(default_factory=set)
     """Asks whose answer is on its way."""
@@ -47,23 +76,30 @@ class Desk:
     """Whether the next message waits because the parent was still busy; whoever asks again clears it."""
     _turn_seen: int = 0
     _leave_until: float = float("-inf")
+    _dropped: int = 0
+    """How many queued messages the person was told that leaving drops."""
 
     def submit(self, state: ViewState, text: str) -> list[Order]:
         """Take what the person entered: a local command or a prompt. The text is used up."""
-        command = keys.local_command(text)
-        if command is not None:
-            return self._local(command)
+        entered = keys.local_command(text)
+        if entered is not None and entered.command is not None:
+            return self._local(entered.command, entered.words, state)
         if text.strip():
             self.queue.append(text)
         return self.advance(state)
 
     def knows(self, text: str) -> bool:
         """Tell whether `submit` can do something with a text; if not, say why."""
-        command = keys.local_command(text)
-        if command is None or command in keys.LOCAL_COMMANDS:
+        entered = keys.local_command(text)
+        if entered is None or entered.command is not None:
             return True
-        known = ", ".join(keys.LOCAL_COMMANDS)
-        self.message = Message("warning", f"There is no command {command}. Commands are {known}.")
+        meant = keys.nearest(entered.line)
+        hint = f"Did you mean {meant}?" if meant else f"{keys.shown('help')} lists them."
+        self.message = Message(
+            "warning",
+            f"There is no command {clean_line(entered.line, 40)}. {hint} "
+            "Type over it; with a space before it, it is sent as it is.",
+        )
         return False
 
     def advance(self, state: ViewState) -> list[Order]:
@@ -72,33 +108,56 @@ class Desk:
         if talk.turn != self._turn_seen:
             self._turn_seen = talk.turn
             self.sending, self.stopping, self.held = None, False, False
-        if not talk.running:
+        if not talk.busy:
             self.stopping = False
         self.settled &= talk.asks.keys()
-        free = not (talk.running or self.sending or self.held or state.parent_lost)
-        if not (free and self.queue and talk.session):
+        if talk.session is None:
             return []
-        self.sending = self.queue.pop(0)
-        return [StartTurn(prompt=self.sending)]
+        orders: list[Order] = []
+        if self.opening == talk.session.session_id:
+            self.opening = ""
+        if self.recall is not None and not self.recall.asked:
+            self.recall.asked = True
+            orders.append(ListSessions())
+        free = not (talk.busy or self.sending or self.held or self.opening or state.parent_lost)
+        if free and self.queue:
+            self.sending = self.queue.pop(0)
+            orders.append(StartTurn(prompt=self.sending))
+        return orders
+
+    def pick(self) -> None:
+        """Open the list of earlier sessions; it is asked for as soon as somebody can answer."""
+        self.overlay, self.recall = "recall", Recall()
+
+    def open_session(self, session_id: str) -> list[Order]:
+        """Go on with another session."""
+        self.close()
+        self.opening = session_id
+        return [OpenSession(session_id=session_id)]
+
+    def close(self) -> None:
+        """Close what lies over the screen."""
+        self.overlay = self.recall = None
 
     def cancel(self, state: ViewState) -> list[Order]:
         """Do the one thing that Esc does now: close what is open, else stop the turn."""
         if self.overlay is not None:
-            self.overlay = None
+            self.close()
             return []
-        if not state.conversation.running:
+        if not state.conversation.busy:
             return []
         self.stopping = True
         return [CancelTurn()]
 
     def interrupt(self, state: ViewState, now: float) -> list[Order]:
         """Do what Ctrl-C does now: as Esc, but it leaves when it is pressed twice with nothing to stop."""
-        if self.overlay is not None or (state.conversation.running and not self.stopping):
+        if self.overlay is not None or (state.conversation.busy and not self.stopping):
             return self.cancel(state)
         if now < self._leave_until:
             return ["leave"]
         self._leave_until = now + LEAVE_WINDOW_S
-        self.message = Message("info", f"Press {keys.shown('interrupt')} again to leave.")
+        dropped = f" {self._unsent}." if self.queue else ""
+        self.message = Message("info", f"Press {keys.shown('interrupt')} again to leave.{dropped}")
         return self.cancel(state)
 
     def settle(self, order: SettleAsk) -> list[Order]:
@@ -130,11 +189,30 @@ class Desk:
                 self.settled.discard(ask_id)
             case CancelTurn():
                 self.stopping = False
-            case GetPlan() | ClearPlan():
+            case OpenSession():
+                self.opening = ""
+            case ListSessions():
+                self.close()
+            case GetPlan() | ClearPlan() | CompactConversation() | UndoTurn() | RedoTurn():
                 pass
+            case _:
+                assert_never(order)
         return ""
 
-    def _local(self, command: str) -> list[Order]:
+    @property
+    def _unsent(self) -> str:
+        count = len(self.queue)
+        return "1 queued message is not sent" if count == 1 else f"{count} queued messages are not sent"
+
+    def _leave(self, act: Literal["leave", "suspend"], command: keys.LocalCommand) -> list[Order]:
+        """Leave; when that drops messages, only once the person was told."""
+        if len(self.queue) > self._dropped:
+            self._dropped = len(self.queue)
+            self.message = Message("warning", f"{self._unsent}. {command} again leaves without.")
+            return []
+        return [act]
+
+    def _local(self, command: keys.LocalCommand, words: str, state: ViewState) -> list[Order]:
         match command:
             case "/plan":
                 self.overlay = "plan"
@@ -143,6 +221,21 @@ class Desk:
                 return [ClearPlan()]
             case "/help":
                 self.overlay = "help"
+            case "/usage":
+                self.overlay = "usage"
+            case "/recall":
+                self.pick()
+                return self.advance(state)
+            case "/compact":
+                return [CompactConversation(focus=words)]
+            case "/undo":
+                return [UndoTurn()]
+            case "/redo":
+                return [RedoTurn()]
             case "/quit":
-                return ["leave"]
+                return self._leave("leave", command)
+            case "/suspend":
+                return self._leave("suspend", command)
+            case _:
+                assert_never(command)
         return []

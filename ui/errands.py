@@ -4,18 +4,20 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from ipc.errors import IpcError, PeerGone
 from ipc.messages import (
     AnyReply,
     ClearPlan,
     GetPlan,
+    OpenSession,
     Ping,
     PlanChanged,
     PlanStored,
     ProcessStarted,
     Refused,
+    SessionsListed,
     Stop,
 )
 from ui.blocks import steady
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 
 DEADLINE_S: Final = 5.0
 SHORT_DEADLINE_S: Final = 1.0
+OPEN_S: Final = 20.0
+"""Wait until a session that was chosen must have opened: the parent ends and starts again for it."""
 RETRY_S: Final = 0.3
 """Wait before the parent is asked again that was too busy, or did not answer."""
 
@@ -61,9 +65,9 @@ class Errands:
             self._probing = True
             self._start(self._probe())
 
-    def leave(self, leave: Callable[[], None]) -> None:
+    def leave(self, reason: Literal["quit", "suspend"], leave: Callable[[], None]) -> None:
         """End the run when it is ours, then call `leave`. A run that we were attached to goes on."""
-        self._start(self._leave(leave))
+        self._start(self._leave(reason, leave))
 
     async def _send(self, order: Send) -> None:
         to_store = isinstance(order, GetPlan | ClearPlan)
@@ -86,8 +90,22 @@ class Errands:
                 apply(self._view.state, PlanChanged(plan=plan), None)
                 if isinstance(order, ClearPlan):
                     self._view.desk.message = Message("info", "The plan is empty.")
+            case SessionsListed(sessions=sessions):
+                if self._view.desk.recall is not None:
+                    self._view.desk.recall.fill(sessions)
             case _:
-                pass
+                if isinstance(order, OpenSession):
+                    self._loop.call_later(OPEN_S, self._opened_late, order.session_id)
+
+    def _opened_late(self, session_id: str) -> None:
+        if self._view.desk.opening == session_id:
+            self._view.desk.failed(
+                OpenSession(session_id=session_id),
+                "late",
+                f"Session {session_id} did not open.",
+                "The log of the agent may say why.",
+            )
+            self._draw()
 
     def _failed(self, order: Send, code: str, message: str, next_step: str) -> None:
         desk = self._view.desk
@@ -117,12 +135,12 @@ class Errands:
             return False
         return True
 
-    async def _leave(self, leave: Callable[[], None]) -> None:
+    async def _leave(self, reason: str, leave: Callable[[], None]) -> None:
         news = self._view.state.processes.get("ui")
         ours = isinstance(news, ProcessStarted) and news.pid == os.getpid()
         if ours and self.wires is not None:
             with contextlib.suppress(IpcError):
-                await self.wires.ask("supervisor", Stop(reason="quit"), SHORT_DEADLINE_S)
+                await self.wires.ask("supervisor", Stop(reason=reason), SHORT_DEADLINE_S)
         leave()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:

@@ -38,6 +38,11 @@ def money(dollars: float) -> str:
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
 
 
+def share(part: int, whole: int) -> str:
+    """Return a part of a whole as `89%`; a whole of nothing has none."""
+    return f"{round(100 * part / whole)}%" if whole > 0 else "0%"
+
+
 def day(stamp: str, now: datetime) -> str:
     """Return an ISO 8601 time as a person would say it at `now`; empty when it is none.
 

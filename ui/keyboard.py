@@ -4,6 +4,7 @@ from ipc.messages import SettleAsk
 from ui import keys
 from ui.desk import Order
 from ui.screen import Screen
+from ui.widgets.recall import RecallList
 from ui.widgets.row import Size
 
 
@@ -17,9 +18,12 @@ class Keyboard:
     def press(self, size: Size, key: str) -> list[Order]:
         """Take one key. `size`: columns and rows of the screen."""
         screen, desk = self._screen, self._view.desk
+        if desk.recall is not None and screen.recall.pasting:
+            screen.recall.press(size[0], key)
+            return []
         form = screen.form if desk.overlay is None else None
         answering = form is not None and form.armed
-        if screen.composer.editor.pasting or (key == keys.PASTE_BEGIN and not answering):
+        if screen.composer.editor.pasting or (key == keys.PASTE_BEGIN and not answering and not desk.recall):
             screen.composer.keypress(size, key)
             return []
         if form is not None and form.pasting:
@@ -29,11 +33,10 @@ class Keyboard:
         action = keys.action_of(key)
         if action == "interrupt":
             return desk.interrupt(self._view.state, self._view.clock())
-        if action == "suspend" or action == "redraw":
+        if action == "background" or action == "redraw":
             return [action]
         if desk.overlay is not None:
-            self._in_overlay(action)
-            return []
+            return self._in_overlay(size, key, action)
         if form is not None and answering:
             answer = form.answer_key(size[0], key)
             if isinstance(answer, SettleAsk):
@@ -43,12 +46,17 @@ class Keyboard:
             form.grace.typed(self._view.clock())
         return self._beside(size, key, action)
 
-    def _in_overlay(self, action: keys.Action | None) -> None:
+    def _in_overlay(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
         desk, overlay = self._view.desk, self._screen.overlay
-        if action in ("cancel", "plan", "help"):
-            desk.overlay = None
+        if action == "cancel" or (action in ("plan", "help") and desk.recall is None):
+            desk.close()
+        elif isinstance(overlay, RecallList):
+            if session_id := overlay.press(size[0], key):
+                self._screen.transcript.to_newest()
+                return desk.open_session(session_id)
         elif overlay is not None and action in keys.SCROLLING:
             overlay.scroll(keys.SCROLLING[action])
+        return []
 
     def _beside(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
         """Take a key that is neither for an overlay nor an answer."""
@@ -61,7 +69,7 @@ class Keyboard:
             case "newline":
                 composer.editor.newline()
             case "take_back":
-                composer.give_back(desk.take_back())
+                composer.give_back(desk.take_back() or composer.editor.bring_back())
             case "plan" | "help":
                 desk.overlay = action
             case "page_up" | "page_down":
@@ -89,6 +97,7 @@ class Keyboard:
     def _submit(self) -> list[Order]:
         editor, desk = self._screen.composer.editor, self._view.desk
         if not desk.knows(editor.get_edit_text()):
+            editor.select()
             return []
         self._screen.transcript.to_newest()
         return desk.submit(self._view.state, editor.take())

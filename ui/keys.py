@@ -4,7 +4,7 @@ Names of keys are urwid's: `meta` is Alt. Keys that edit a line are urwid's own 
 """
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 Action = Literal[
     "send",
@@ -22,7 +22,7 @@ Action = Literal[
     "newest",
     "panel_up",
     "panel_down",
-    "suspend",
+    "background",
     "redraw",
 ]
 
@@ -41,7 +41,7 @@ class Binding:
 BINDINGS: Final = (
     Binding("send", ("enter",), "Enter", "send; while Fido works, queue"),
     Binding("newline", ("meta enter", "ctrl j", "shift enter"), "Alt-Enter, Ctrl-J", "new line"),
-    Binding("take_back", ("meta up",), "Alt-Up", "take the last queued message back"),
+    Binding("take_back", ("meta up",), "Alt-Up", "take the last queued message back, or what was typed over"),
     Binding("cancel", ("esc",), "Esc", "close what is open, else stop the turn"),
     Binding("interrupt", ("ctrl c",), "Ctrl-C", "the same; twice when idle: leave"),
     Binding("plan", ("f2", "ctrl t"), "F2, Ctrl-T", "the whole plan"),
@@ -54,7 +54,7 @@ BINDINGS: Final = (
     Binding("newest", ("meta >", "ctrl end"), "Ctrl-End", "the end, and follow it"),
     Binding("panel_up", ("shift up", "meta page up"), "Shift-Up, Alt-PgUp", "plan panel up"),
     Binding("panel_down", ("shift down", "meta page down"), "Shift-Down, Alt-PgDn", "plan panel down"),
-    Binding("suspend", ("ctrl z",), "Ctrl-Z", "suspend; `fg` comes back"),
+    Binding("background", ("ctrl z",), "Ctrl-Z", "to the background; `fg` comes back"),
     Binding("redraw", ("ctrl l",), "Ctrl-L", "draw the screen again"),
 )
 HELP_IN_EMPTY_LINE: Final = "?"
@@ -74,13 +74,43 @@ SCROLLING: Final[dict[Action, str]] = {
 
 _ACTIONS: Final[dict[str, Action]] = {key: binding.action for binding in BINDINGS for key in binding.keys}
 
-LocalCommand = Literal["/plan", "/plan clear", "/help", "/quit"]
+LocalCommand = Literal[
+    "/plan",
+    "/plan clear",
+    "/usage",
+    "/compact",
+    "/undo",
+    "/redo",
+    "/recall",
+    "/suspend",
+    "/help",
+    "/quit",
+]
 LOCAL_COMMANDS: Final[dict[LocalCommand, str]] = {
     "/plan": "show the whole plan",
     "/plan clear": "start over with an empty plan",
+    "/usage": "tokens and cost, of this turn and in all",
+    "/compact": "shorten the conversation now; words behind it say what to keep",
+    "/undo": "take back the file changes of the last turn",
+    "/redo": "make the changes again that were taken back",
+    "/recall": "go on with an earlier session of this workspace",
+    "/suspend": "end Fido, and print the command that comes back to this session",
     "/help": "keys and commands",
     "/quit": "leave Fido",
 }
+_WITH_WORDS: Final[tuple[LocalCommand, ...]] = ("/compact",)
+"""Commands that take words of the person behind their name."""
+
+
+class Entered(NamedTuple):
+    """A line that looks like a local command."""
+
+    line: str
+    """As entered, with single spaces."""
+    command: LocalCommand | None
+    """None when there is no such command."""
+    words: str = ""
+    """What was entered behind the name of a command that takes words."""
 
 
 def action_of(key: str) -> Action | None:
@@ -98,10 +128,28 @@ def is_text(key: str) -> bool:
     return len(key) == 1
 
 
-def local_command(line: str) -> LocalCommand | str | None:
-    """Return the local command a line means, the unknown word when it only looks like one, else None."""
-    words = line.split()
-    if not words or not words[0].startswith("/") or "/" in words[0][1:] or "\n" in line.strip():
+def local_command(text: str) -> Entered | None:
+    """Return the local command that a text looks like; None when it is a prompt.
+
+    A space before a word that is no command makes a prompt of it.
+    """
+    words = text.split()
+    if not words or not words[0].startswith("/") or "/" in words[0][1:]:
         return None
+    name = words[0].lower()
+    for command in _WITH_WORDS:
+        if name == command:
+            return Entered(command, command, text.strip()[len(command) :].strip())
     line = " ".join(words)
-    return next((name for name in LOCAL_COMMANDS if name == line), words[0])
+    known = next((command for command in LOCAL_COMMANDS if command == line.lower()), None)
+    if "\n" in text.strip() or (known is None and text[0].isspace()):
+        return None
+    return Entered(line, known)
+
+
+def nearest(line: str) -> LocalCommand | None:
+    """Return the command that was probably meant."""
+    import difflib  # only for who mistypes
+
+    found = difflib.get_close_matches(line.lower(), LOCAL_COMMANDS, n=1, cutoff=0.5)
+    return next((command for command in LOCAL_COMMANDS if command in found), None)

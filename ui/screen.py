@@ -6,14 +6,17 @@ from typing import ClassVar, Final
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
+from ui.desk import Message
 from ui.view import View
 from ui.widgets import activity_bar, header, plan_panel, status_line
 from ui.widgets.approval import AskForm
 from ui.widgets.composer import Composer
 from ui.widgets.overlay import HelpText, overlaid
 from ui.widgets.plan_panel import PlanPanel
+from ui.widgets.recall import RecallList
 from ui.widgets.row import Content, Part, Row, Size
 from ui.widgets.transcript import LEVEL_ROLE, TranscriptView
+from ui.widgets.usage import UsageText
 
 MIN_COLUMNS: Final = 40
 MIN_ROWS: Final = 10
@@ -44,6 +47,8 @@ class Screen(urwid.Widget):
         self.transcript = TranscriptView(view)
         self.panel = PlanPanel(view)
         self.help = HelpText(view.glyphs)
+        self.usage = UsageText(view)
+        self.recall = RecallList(view)
         self.composer = Composer(view.glyphs)
         self.form: AskForm | None = None
         self._on_key = on_key
@@ -60,6 +65,7 @@ class Screen(urwid.Widget):
         """Draw what the state now says."""
         self.transcript.changed()
         self.panel.changed()
+        self.recall.changed()
         ask = self.view.waiting_ask
         if ask is None:
             self.form = None
@@ -84,13 +90,17 @@ class Screen(urwid.Widget):
         return screen if overlay is None else overlaid(screen, overlay, self.view.glyphs)
 
     @property
-    def overlay(self) -> PlanPanel | HelpText | None:
+    def overlay(self) -> PlanPanel | HelpText | UsageText | RecallList | None:
         """What lies over everything, if anything does."""
         match self.view.desk.overlay:
             case "plan":
                 return self.panel
             case "help":
                 return self.help
+            case "usage":
+                return self.usage
+            case "recall":
+                return self.recall
             case None:
                 return None
 
@@ -140,7 +150,10 @@ class Screen(urwid.Widget):
         return [*(self._row(_constant([("dim", " queued  "), (None, text)])) for text in queued), *message]
 
     def _message(self, columns: int, room: int) -> list[AbstractFlowWidget]:
-        message = self.view.desk.message
+        desk = self.view.desk
+        message = desk.message
+        if message is None and desk.opening:
+            message = Message("info", f"Opening {desk.opening}{self.view.glyphs.ellipsis}")
         if message is None or room <= 0:
             return []
         part: Part = (LEVEL_ROLE[message.level], f" {self.view.glyphs.level[message.level]} {message.text}")

@@ -18,6 +18,7 @@ from ipc.messages import (
     Beat,
     CompactionFinished,
     CompactionStarted,
+    Level,
     MessageDelta,
     ModelStreamed,
     NoticeRaised,
@@ -35,6 +36,7 @@ from ipc.messages import (
     UsageReported,
 )
 from ipc.terminal_text import clean_line
+from ui import figures
 from ui.blocks import Transcript, steady
 
 Source = Literal["parent", "plan_store", "supervisor"]
@@ -71,9 +73,20 @@ class Conversation:
     """Whether the next piece begins another message: a tool has run."""
     transcript: Transcript = field(default_factory=Transcript)
     usage: UsageReported | None = None
+    context_tokens: int = 0
+    """Size of the conversation as last told."""
+    compacting: CompactionStarted | None = None
+    """The compaction that goes on, in a turn or beside it."""
+    compacting_since: float | None = None
+    """Monotonic seconds; None when it was not seen starting."""
     asks: dict[str, AskRaised] = field(default_factory=dict)
     """Open approvals and questions, oldest first."""
     activity: Activity | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether the parent works: no prompt is taken now, and there is something to stop."""
+        return self.running or self.compacting is not None
 
 
 @dataclass(slots=True)
@@ -134,7 +147,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
         case MessageDelta(text=text):
             _say(talk, text)
         case SessionOpened():
-            talk.session = _cleaned(fact)
+            talk.session = cleaned(fact)
         case TurnStarted():
             _start_turn(talk, fact, now)
         case ToolStarted(call_id=call_id, name=name, summary=summary):
@@ -144,13 +157,13 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             detail = "" if status == "ok" else _first_lines(fact.display)
             talk.transcript.finish_tool(call_id, _line(name, 40), status, duration_ms, detail)
         case AskRaised():
-            talk.asks[fact.ask_id] = _cleaned(fact)
+            talk.asks[fact.ask_id] = cleaned(fact)
         case AskSettled():
             talk.asks.pop(fact.ask_id, None)
         case UsageReported():
-            talk.usage = fact
+            talk.usage, talk.context_tokens = fact, fact.context_tokens
         case SubagentActivityChanged():
-            talk.activity = Activity(_cleaned(fact), now)
+            talk.activity = Activity(cleaned(fact), now)
         case NoticeRaised(level=level, message=message):
             talk.transcript.note(level, steady(message))
             if source != "parent":
@@ -162,9 +175,9 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
         case ProcessStarted() | ProcessExited():
             state.processes[fact.actor] = fact
         case CompactionStarted():
-            talk.transcript.note("info", "Compacting the conversation.")
-        case CompactionFinished(method=method, detail=detail):
-            talk.transcript.note("warning" if method == "none" else "info", steady(detail) or "Compacted.")
+            talk.compacting, talk.compacting_since = fact, now
+        case CompactionFinished():
+            _finish_compaction(talk, fact)
         case Beat() | ModelStreamed():
             pass
         case _:
@@ -197,14 +210,32 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
     if fact.status == "cancelled":
         transcript.note("info", "Cancelled.")
     elif problem is not None:
-        level: Literal["warning", "error"] = "warning" if fact.status == "limit" else "error"
+        level: Level = "warning" if fact.status == "limit" else "error"
         transcript.note(level, steady(problem.message), steady(problem.next_step))
     elif fact.status != "completed":
         transcript.note("error", "The turn failed.")
-    talk.running, talk.running_since = False, None
+    talk.running, talk.running_since, talk.compacting = False, None, None
     talk.asks.clear()
     if talk.activity is not None and talk.activity.fact.active:
         talk.activity = None
+
+
+def _finish_compaction(talk: Conversation, fact: CompactionFinished) -> None:
+    talk.compacting = None
+    sizes = f"{figures.count(fact.before_tokens)} → {figures.count(fact.after_tokens)} tokens."
+    level: Level = "info"
+    match fact.method:
+        case "summary":
+            said = f"Compacted: {sizes}"
+        case "trim":
+            said = f"Cut to fit the window: {sizes}"
+        case "none":
+            level, said = "warning", "Not compacted: the conversation stays as it is."
+        case other:
+            assert_never(other)
+    if fact.method != "none":
+        talk.context_tokens = fact.after_tokens
+    talk.transcript.note(level, said, steady(fact.detail))
 
 
 def _line(text: str, limit: int = 400) -> str:
@@ -216,7 +247,7 @@ def _first_lines(text: str) -> str:
     return "\n".join(_line(line) for line in lines[:DETAIL_LINES])
 
 
-def _cleaned(fact: S) -> S:
+def cleaned(fact: S) -> S:
     """Return the fact with all its texts cleaned, and on one line unless they may have more."""
     changes: dict[str, str | tuple[str, ...]] = {}
     for name in fact.__struct_fields__:
@@ -229,5 +260,5 @@ def _cleaned(fact: S) -> S:
 
 
 def _cleaned_plan(plan: Plan) -> Plan:
-    items: tuple[PlanItem, ...] = tuple(map(_cleaned, plan.items))
+    items: tuple[PlanItem, ...] = tuple(map(cleaned, plan.items))
     return msgspec.structs.replace(plan, items=items, reason=_line(plan.reason), session=_line(plan.session))

@@ -33,7 +33,7 @@ class View:
     def moving(self) -> bool:
         """Whether something on the screen changes with time alone."""
         talk = self.state.conversation
-        return talk.running or (talk.activity is not None and talk.activity.fact.active)
+        return talk.busy or (talk.activity is not None and talk.activity.fact.active)
 
     @property
     def until_midnight(self) -> float:

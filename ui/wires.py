@@ -21,6 +21,7 @@ class Wires:
 
     def __init__(self, run_directory: str, deliver: Callable[[News], None]) -> None:
         place = RunPlace.open(run_directory)
+        self.run = place.run
         self._deliver = deliver
         self._channel = Channel(frame_limit=place.run.frame_limit)
         self._links = {source: self._link(source, place.mailbox(source)) for source in _SOURCES}

@@ -6,6 +6,8 @@ from ipc.messages import (
     AnyFact,
     AskRaised,
     AskSettled,
+    CompactionFinished,
+    CompactionStarted,
     MessageDelta,
     NoticeRaised,
     Plan,
@@ -166,6 +168,14 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
     ),
     st.builds(AskSettled, ask_id=_ASKS, outcome=TEXTS),
     st.builds(UsageReported, turn=_USAGES, total=_USAGES, subagent=_USAGES, context_tokens=_NUMBERS),
+    st.builds(CompactionStarted, automatic=st.booleans(), context_tokens=_NUMBERS),
+    st.builds(
+        CompactionFinished,
+        method=st.sampled_from(["summary", "trim", "none"]),
+        before_tokens=_NUMBERS,
+        after_tokens=_NUMBERS,
+        detail=TEXTS,
+    ),
     st.builds(
         SubagentActivityChanged,
         agent_id=TEXTS,

@@ -1,5 +1,6 @@
 """Where the person writes: any number of lines, a paste taken whole, nothing lost."""
 
+from collections.abc import Hashable
 from typing import ClassVar
 
 import urwid
@@ -16,12 +17,29 @@ _JOINS = ("\u200d", "\ufe0f")  # Typed alone, between the parts of an emoji; jud
 class LineEditor(urwid.Edit):
     """An edit field that takes a bracketed paste in one piece and cleans what enters it."""
 
-    def __init__(self, placeholder: str = "") -> None:
-        super().__init__(multiline=True, placeholder=("dim", placeholder) if placeholder else None)
+    def __init__(self, placeholder: str = "", *, multiline: bool = True) -> None:
+        self._selected = False
+        super().__init__(
+            multiline=multiline,
+            placeholder=("dim", placeholder) if placeholder else None,
+            wrap=urwid.SPACE if multiline else urwid.CLIP,
+        )
         self._pasting: list[str] | None = None
+        self._typed_over = ""
+
+    def select(self, *, on: bool = True) -> None:
+        """Select the text: what is typed next takes its place, any other key keeps it."""
+        self._selected = on
+        self._invalidate()
+
+    def get_text(self) -> tuple[str | bytes, list[tuple[Hashable, int]]]:
+        text, attributes = super().get_text()
+        return text, [("chosen", len(text))] if self._selected and text else attributes
 
     def type(self, columns: int, key: str) -> bool:
         """Take a key; return whether it was used."""
+        if self._selected and self._deselect(key):
+            return True
         if key == keys.PASTE_BEGIN:
             self._pasting = []
         elif key == keys.PASTE_END:
@@ -45,15 +63,32 @@ class LineEditor(urwid.Edit):
         """Begin a new line at the cursor."""
         self.insert_text("\n")
 
+    def bring_back(self) -> str:
+        """Return the text that was typed over; empty when there is none."""
+        text, self._typed_over = self._typed_over, ""
+        return text
+
+    def _deselect(self, key: str) -> bool:
+        """End the selection; return whether the key is used up by that."""
+        self._selected = False
+        self._invalidate()
+        deletes = key in ("backspace", "delete")
+        if deletes or keys.is_text(key) or key == keys.PASTE_BEGIN:
+            self._typed_over = self.get_edit_text()
+            self.set_edit_text("")
+        return deletes
+
     def take(self) -> str:
         """Return the text and leave the field empty."""
+        self._selected = False
         text = _entered(self.get_edit_text())
         self.set_edit_text("")
         return text
 
     def _end_paste(self) -> None:
         pasted, self._pasting = self._pasting or [], None
-        self.insert_text(_entered("".join(pasted)))
+        text = _entered("".join(pasted))
+        self.insert_text(text if self.multiline else " ".join(text.split()))
 
 
 class Composer(urwid.Widget):
@@ -94,6 +129,7 @@ class Composer(urwid.Widget):
         """Put a text that was not sent before what is written now."""
         if not text:
             return
+        self.editor.select(on=False)
         draft = self.editor.edit_text
         self.editor.set_edit_text(f"{text}\n{draft}" if draft else text)
         self.editor.set_edit_pos(len(text))

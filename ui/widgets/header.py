@@ -32,14 +32,19 @@ def condition(view: View) -> Part:
         return "dim", "starting" + glyphs.ellipsis
     if view.waiting_ask is not None:
         return "ask", "your answer is needed"
-    if talk.running and desk.stopping:
+    if desk.opening:
+        return "dim", "opening" + glyphs.ellipsis
+    if talk.busy and desk.stopping:
         return "warning", sign + "stopping"
+    if talk.compacting is not None:
+        return "chrome", sign + _lasting("compacting", talk.compacting_since, view)
     if talk.running:
-        since = talk.running_since
-        return "chrome", sign + (
-            "working" if since is None else "working " + figures.clock(view.clock() - since)
-        )
+        return "chrome", sign + _lasting("working", talk.running_since, view)
     return "dim", "ready"
+
+
+def _lasting(what: str, since: float | None, view: View) -> str:
+    return what if since is None else f"{what} {figures.clock(view.clock() - since)}"
 
 
 def _short_path(path: str, home: str, columns: int) -> str:

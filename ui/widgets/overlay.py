@@ -1,4 +1,4 @@
-"""What lies over the rest of the screen for a moment: the whole plan, or the help."""
+"""What lies over the rest of the screen for a moment: its frame, and the help."""
 
 from typing import Final
 
@@ -42,7 +42,7 @@ def overlaid(body: urwid.Canvas, box: urwid.Widget, glyphs: Glyphs) -> urwid.Can
         blcorner=corners[2],
         brcorner=corners[3],
     )
-    top = framed.render((width, height))
+    top = framed.render((width, height), True)
     return urwid.CanvasOverlay(top, body, (columns - width) // 2, (rows - height) // 2)
 
 

@@ -5,32 +5,44 @@ from typing import Final, Literal, assert_never
 from ui import figures, keys
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width
+from ui.widgets.usage import context
 
 Answering = Literal["not", "choosing", "writing"]
 """Whether keys answer an ask just now, and how."""
 
-_SHORT: Final = 60
+_SHORT: Final = 100
+"""Columns below which the context is said as its share alone."""
+_ALWAYS: Final = 3
+"""Figures that stand before any hint: mode, model, context."""
+_HINTS_KEPT: Final = 2
+"""Hints that stand before the other figures."""
 
 
 def status_line(view: View, columns: int, answering: Answering) -> Content:
-    """Return figures on the left and as many key hints on the right as there is room for."""
+    """Return figures on the left and key hints on the right, of both as many as there is room for."""
+    hints = [_hint(*hint) for hint in _hints(view, answering)]
+    kept = 2 + sum(map(parts_width, hints[:_HINTS_KEPT]))
     left: list[Part] = []
-    for figure in _figures(view, short=columns < _SHORT):
+    for at, figure in enumerate(_figures(view, short=columns < _SHORT)):
         part = [("dim", f" {view.glyphs.dot} "), *figure] if left else [(None, " "), *figure]
-        if parts_width(left) + parts_width(part) + 1 > columns and left:
+        taken = parts_width(left) + parts_width(part) + (1 if at < _ALWAYS else kept)
+        if taken > columns and left:
             break
         left += part
     right: list[Part] = []
-    for name, does in _hints(view, answering):
-        hint: list[Part] = [(None, name), ("dim", f" {does}  ")]
+    for hint in hints:
         if parts_width(left) + parts_width(right) + parts_width(hint) + 2 > columns:
             break
         right += hint
     return left, right
 
 
+def _hint(name: str, does: str) -> list[Part]:
+    return [(None, name), ("dim", f" {does}  ")]
+
+
 def _figures(view: View, *, short: bool) -> list[list[Part]]:
-    """Return mode, model, context, tokens, cost, each as its parts; the first matter most."""
+    """Return mode, model, context, tokens, cached share, cost, each as its parts; the first matter most."""
     talk = view.state.conversation
     session, usage = talk.session, talk.usage
     if session is None:
@@ -39,26 +51,33 @@ def _figures(view: View, *, short: bool) -> list[list[Part]]:
     figures_: list[list[Part]] = [[("chrome", session.mode)], [(None, model)]]
     if usage is None:
         return figures_
-    context = figures.count(usage.context_tokens)
-    if session.context_window > 0:
-        share = f"{round(100 * usage.context_tokens / session.context_window)}%"
-        context = share if short else f"{context}/{figures.count(session.context_window)} {share}"
-    total = usage.total
-    tokens = figures.count(total.prompt_tokens + total.completion_tokens)
-    figures_ += [[("dim", "context "), (None, context)], [(None, tokens), ("dim", " tokens")]]
+    size = context(talk, session)
+    shown = size.split()[-1] if short else size
+    turn, total = usage.turn, usage.total
+    figures_ += [
+        [("dim", "context "), (None, shown)],
+        [("dim", "turn "), (None, figures.count(turn.prompt_tokens + turn.completion_tokens))],
+        [(None, figures.count(total.prompt_tokens + total.completion_tokens)), ("dim", " tokens")],
+    ]
+    if total.cached_tokens:
+        cached = figures.share(total.cached_tokens, total.prompt_tokens)
+        figures_.append([(None, cached), ("dim", " cached")])
     if total.cost_usd is not None:
         figures_.append([(None, figures.money(total.cost_usd))])
     return figures_
 
 
 def _hints(view: View, answering: Answering) -> list[tuple[str, str]]:
+    cancel = keys.shown("cancel")
+    if view.desk.overlay == "recall":
+        return [(keys.shown("send"), "open"), (cancel, "close"), (keys.shown("line_down"), "choose")]
     if view.desk.overlay is not None:
-        return [(keys.shown("cancel"), "close"), (keys.shown("line_down"), "scroll")]
+        return [(cancel, "close"), (keys.shown("line_down"), "scroll")]
     if view.waiting_ask is not None:
         return _answer_hints(answering)
     hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan"), (keys.shown("newline"), "new line")]
-    if view.state.conversation.running:
-        return [(keys.shown("cancel"), "stop"), (keys.shown("send"), "queue"), *hints]
+    if view.state.conversation.busy:
+        return [(cancel, "stop"), (keys.shown("send"), "queue"), *hints]
     return [(keys.shown("send"), "send"), *hints]
 
 

@@ -1,0 +1,60 @@
+"""Choosing an earlier session from a list that is searched while one types; pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from ipc.messages import SessionSummary
+from ui import figures
+from ui.state import cleaned
+
+
+@dataclass(slots=True)
+class Recall:
+    """The sessions, what is searched for, and which one is chosen."""
+
+    asked: bool = False
+    """Whether the parent was asked for the list."""
+    sessions: tuple[SessionSummary, ...] | None = None
+    """None until the list has come."""
+    query: str = ""
+    _chosen: str = ""
+
+    def fill(self, sessions: tuple[SessionSummary, ...]) -> None:
+        """Take the list as it came."""
+        self.sessions = tuple(cleaned(session) for session in sessions)
+
+    def matching(self, now: datetime) -> list[SessionSummary]:
+        """Return the sessions that hold all words of the query, in any case and order."""
+        words = self.query.casefold().split()
+        return [
+            session
+            for session in self.sessions or ()
+            if all(word in _searched(session, now) for word in words)
+        ]
+
+    def chosen(self, now: datetime, open_id: str) -> SessionSummary | None:
+        """Return the chosen session; the open one can not be chosen."""
+        choices = self._choices(now, open_id)
+        return next((session for session in choices if session.session_id == self._chosen), None) or next(
+            iter(choices), None
+        )
+
+    def move(self, steps: int, now: datetime, open_id: str) -> None:
+        """Choose the session so many steps further down, at most the last."""
+        choices, chosen = self._choices(now, open_id), self.chosen(now, open_id)
+        if chosen is not None:
+            at = max(0, min(choices.index(chosen) + steps, len(choices) - 1))
+            self._chosen = choices[at].session_id
+
+    def _choices(self, now: datetime, open_id: str) -> list[SessionSummary]:
+        return [session for session in self.matching(now) if session.session_id != open_id]
+
+
+def changed(session: SessionSummary, now: datetime) -> str:
+    """Return when something last happened in a session, as a person says it."""
+    return figures.day(session.changed_at or session.started_at, now)
+
+
+def _searched(session: SessionSummary, now: datetime) -> str:
+    when = f"{changed(session, now)} {session.changed_at}"
+    return f"{session.first_prompt} {session.session_id} {session.model} {when}".casefold()

@@ -1,0 +1,129 @@
+"""The list of earlier sessions with a search line, laid over the screen."""
+
+from typing import ClassVar, Final
+
+import urwid
+
+from ipc.messages import SessionSummary
+from ui import keys
+from ui.recall import Recall, changed
+from ui.view import View
+from ui.widgets.composer import LineEditor
+from ui.widgets.row import Content, Part, Size, draw, fit, width
+
+_DATE_COLUMNS: Final = 12
+_AROUND: Final = 3
+"""Rows above the list: head, search line, an empty one."""
+_STEPS: Final[dict[str, int]] = {"line_up": -1, "line_down": 1, "oldest": -(10**6), "newest": 10**6}
+
+
+class RecallList(urwid.Widget):
+    """What can be chosen; the chosen row is always in view."""
+
+    _sizing = frozenset([urwid.BOX])
+    _selectable = True
+    no_cache: ClassVar[list[str]] = ["render"]
+
+    def __init__(self, view: View) -> None:
+        super().__init__()
+        self._view = view
+        self._recall = Recall()
+        self._search = _search_line()
+        self._top = 0
+        self._page = 1
+
+    @property
+    def pasting(self) -> bool:
+        """Whether a paste is coming into the search line."""
+        return self._search.pasting
+
+    def changed(self) -> None:
+        """Show the list that the desk now has."""
+        recall = self._view.desk.recall
+        if recall is not None and recall is not self._recall:
+            self._recall, self._search, self._top = recall, _search_line(), 0
+
+    def press(self, columns: int, key: str) -> str | None:
+        """Take a key; return the id of the session it opens."""
+        action = None if self._search.pasting else keys.action_of(key)
+        now, recall = self._view.wall(), self._recall
+        if action == "send":
+            chosen = recall.chosen(now, self._open_id)
+            return None if chosen is None else chosen.session_id
+        if action in ("page_up", "page_down"):
+            recall.move(-self._page if action == "page_up" else self._page, now, self._open_id)
+        elif action in _STEPS:
+            recall.move(_STEPS[action], now, self._open_id)
+        elif action is None:
+            self._search.type(columns, key)
+            recall.query = self._search.get_edit_text()
+        return None
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        columns, rows = size
+        now = self._view.wall()
+        matching = self._recall.matching(now)
+        shown = max(1, rows - _AROUND)
+        lines = [self._row(session, columns) for session in self._window(matching, shown)]
+        if not matching:
+            text = urwid.Text(("dim", self._nothing())).render((columns,))
+            lines = [urwid.CompositeCanvas(text)]
+        mark = draw([("brand", f"{self._view.glyphs.prompt} ")], 2)
+        room = max(1, columns - 2)
+        search = urwid.CanvasJoin(
+            [(mark, None, False, 2), (self._search.render((room,), focus), None, True, room)]
+        )
+        parts = [draw(self._fit(self._head(matching), columns), columns), search, draw([], columns), *lines]
+        canvas = urwid.CanvasCombine([(part, None, part is search) for part in parts])
+        canvas.pad_trim_top_bottom(0, rows - canvas.rows())
+        return canvas
+
+    def _window(self, matching: list[SessionSummary], rows: int) -> list[SessionSummary]:
+        """Return the rows in view; scrolled as little as needed for the chosen one."""
+        chosen = self._recall.chosen(self._view.wall(), self._open_id)
+        at = 0 if chosen is None else matching.index(chosen)
+        self._page = max(1, rows - 1)
+        self._top = max(at - rows + 1, min(self._top, at, max(0, len(matching) - rows)))
+        return matching[self._top : self._top + rows]
+
+    def _row(self, session: SessionSummary, columns: int) -> urwid.CompositeCanvas:
+        now, glyphs = self._view.wall(), self._view.glyphs
+        is_open = session.session_id == self._open_id
+        chosen = session == self._recall.chosen(now, self._open_id)
+        date = changed(session, now)
+        state = "open" if is_open else "running" if session.running else ""
+        turns = "1 turn" if session.turns == 1 else f"{session.turns} turns"
+        left: list[Part] = [
+            ("brand", f"{glyphs.chosen if chosen else ' '} "),
+            ("dim", date + " " * max(1, _DATE_COLUMNS - width(date))),
+            (None, session.first_prompt),
+        ]
+        right: list[Part] = [("warning", f"{state} "), ("dim", f"{turns:>9} ")]
+        canvas = draw(self._fit((left, right), columns), columns, "strong" if chosen else None)
+        if is_open:
+            canvas.fill_attr_apply(dict.fromkeys((None, "brand", "warning"), "dim"))
+        return canvas
+
+    def _head(self, matching: list[SessionSummary]) -> Content:
+        every = self._recall.sessions or ()
+        count = f"{len(matching)} of {len(every)} " if every else ""
+        return [("strong", "Earlier sessions")], [("dim", count)]
+
+    def _nothing(self) -> str:
+        if self._recall.sessions is None:
+            return f"Loading{self._view.glyphs.ellipsis}"
+        if not self._recall.sessions:
+            return "There is no earlier session in this workspace."
+        return "No session holds these words."
+
+    def _fit(self, content: Content, columns: int) -> list[Part]:
+        return fit(*content, columns, self._view.glyphs.ellipsis)
+
+    @property
+    def _open_id(self) -> str:
+        session = self._view.state.conversation.session
+        return "" if session is None else session.session_id
+
+
+def _search_line() -> LineEditor:
+    return LineEditor("type to search", multiline=False)
