@@ -119,7 +119,7 @@ def test_the_lines_of_a_long_read_are_those_of_its_result_and_not_of_its_display
 
 def test_ranges_of_one_file_are_joined_where_they_touch() -> None:
     reads = [reading("a.py", f"[lines {first}-{last} of 99]") for first, last in ((1, 5), (20, 30), (6, 10))]
-    assert files(*reads) == [("a.py", 20, 30), ("a.py", 1, 10)]
+    assert files(*reads) == [("a.py", 1, 10), ("a.py", 20, 30)]
 
 
 @pytest.mark.parametrize("path", ["src/a.py", "./src/a.py", "/w/src/a.py", "src/b/../a.py", "src/a.py:3:9"])
@@ -175,7 +175,7 @@ def test_many_ranges_and_long_names_stay_within_bounds() -> None:
     reads = [reading("a.py", f"[lines {n * 10}-{n * 10 + 1} of 99999]") for n in range(1, 200)]
     seen = ledger(*reads).deeds()
     assert len(seen) == MAX_RANGES
-    assert (seen[-1].first_line, seen[-1].last_line) == (1990, 1991)
+    assert (1990, 1991) in [(deed.first_line, deed.last_line) for deed in seen]
     assert ledger(running("x" * (MAX_SUBJECT + 1)), reading("y" * 600, "[lines 1-1 of 1]")).deeds() == ()
 
 

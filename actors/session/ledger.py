@@ -8,7 +8,7 @@ denied is no deed of a file, and a call without a recorded end is none at all.
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Final, Literal
 
@@ -160,11 +160,9 @@ class Ledger:
     def _lines(self, path: str, lines: list[Range]) -> None:
         key: Key = ("file", self._relative(path))
         known = self._deeds.get(key)
-        ranges = list(known) if isinstance(known, tuple) else []
-        for fresh in lines:
-            _merge(ranges, fresh)
+        ranges = _joined(known if isinstance(known, tuple) else (), lines)
         if ranges:
-            self._keep(key, tuple(ranges[-MAX_RANGES:]))
+            self._keep(key, ranges)
 
     def _relative(self, path: str) -> str:
         whole = posixpath.normpath(posixpath.join(self._root, path))
@@ -185,9 +183,15 @@ def _hunk(header: re.Match[str]) -> Range:
     return first, max(first, first + count - 1)
 
 
-def _merge(ranges: list[Range], fresh: Range) -> None:
-    """Put a range behind the others, joined with those that it touches."""
-    touched = [known for known in ranges if known[0] <= fresh[1] + 1 and fresh[0] <= known[1] + 1]
-    ranges[:] = [known for known in ranges if known not in touched]
-    both = [fresh, *touched]
-    ranges.append((min(first for first, _ in both), max(last for _, last in both)))
+def _joined(known: Iterable[Range], fresh: Iterable[Range]) -> tuple[Range, ...]:
+    """All ranges in order, joined where they touch; of too many the fresh ones are kept first."""
+    joined: list[Range] = []
+    for first, last in sorted([*known, *fresh]):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(last, joined[-1][1])
+        else:
+            joined.append((first, last))
+    if len(joined) > MAX_RANGES:
+        starts = [first for first, _ in fresh]
+        joined.sort(key=lambda each: not any(each[0] <= start <= each[1] for start in starts))
+    return tuple(joined[:MAX_RANGES])
