@@ -233,6 +233,7 @@ PLAN = {
     "revision": 3,
     "updatedAt": "2025-01-01T00:00:00.000Z",
     "reason": "Ship it",
+    "session": "s-9",
     "items": [
         {
             "id": "look",
@@ -241,7 +242,8 @@ PLAN = {
             "details": "",
             "dependencies": [],
             "next_action": "",
-            "evidence": ["src/app.py:42"],
+            "evidence": ["src/app.py:42", "pytest -q"],
+            "verdicts": ["verified", "claimed"],
         },
         {
             "id": "act",
@@ -251,6 +253,7 @@ PLAN = {
             "dependencies": ["look"],
             "next_action": "Write it",
             "evidence": [],
+            "verdicts": [],
         },
     ],
 }
@@ -262,6 +265,9 @@ def test_plan_is_shown_without_a_session(shell: Shell) -> None:
     for part in ("Ship it", "1/2", "look", "src/app.py:42", "act", "with care", "Write it", "in_progress"):
         assert part in text
     assert "\x1b" not in text
+    assert "verified: src/app.py:42\n" in text
+    assert "claimed: pytest -q\n" in text
+    assert "Carried over from session s-9, on 1 Jan 2025.\n" in text
     assert json.loads(shell.output("plan", "show", "--json")) == PLAN
 
 

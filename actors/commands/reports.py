@@ -5,7 +5,8 @@ import os
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from actors.clock import timestamp
 from actors.directories import state_directory
 from actors.headless_output import json_line
 from actors.last_words import say
+from actors.plan.age import age
 from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek
 from actors.session.events import PromptTaken, SessionStarted
 from actors.session.log import LogFailed, read_log
@@ -76,7 +78,8 @@ def _report(command: str, workspace: Path, options: Namespace) -> None:
             _print(plan, ["The plan is cleared."], as_json=options.json)
         case "plan":
             plan = asyncio.run(show_plan(workspace))
-            _print(plan, plan_lines(plan), as_json=options.json)
+            lines = plan_lines(plan, _running_sessions(workspace), datetime.now(UTC))
+            _print(plan, lines, as_json=options.json)
         case "sessions":
             sessions = sorted(session_summaries(workspace), key=lambda one: one.started_at, reverse=True)
             _print(sessions, session_lines(sessions), as_json=options.json)
@@ -140,16 +143,23 @@ async def _ask_store(workspace: Path, command: GetPlan | ClearPlan) -> AnyReply 
         channel.close()
 
 
-def plan_lines(plan: Plan) -> Iterator[str]:
-    """Every field of every item, cleaned, as a person reads it."""
+def plan_lines(plan: Plan, running: Collection[str], now: datetime) -> Iterator[str]:
+    """Whose plan it is, and every field of every item, cleaned, as a person reads it; `running` sessions."""
     if not plan.items:
         yield "There is no plan."
         return
     done = sum(item.status == "done" for item in plan.items)
-    state = f"{done}/{len(plan.items)} done, revision {plan.revision}, {plan.updated_at}"
-    yield f"{clean_line(plan.reason)} ({state})"
+    yield f"{clean_line(plan.reason)} ({done}/{len(plan.items)} done, revision {plan.revision})"
+    yield f"{_origin(plan, running)}, {age(plan.updated_at, now)}."
     for item in plan.items:
         yield from _item_lines(item)
+
+
+def _origin(plan: Plan, running: Collection[str]) -> str:
+    if not plan.session:
+        return "Changed by hand"
+    carried_over = "Of the running" if plan.session in running else "Carried over from"
+    return f"{carried_over} session {clean_line(plan.session)}"
 
 
 def _item_lines(item: PlanItem) -> Iterator[str]:
@@ -158,10 +168,14 @@ def _item_lines(item: PlanItem) -> Iterator[str]:
         ("details", item.details),
         ("after", ", ".join(item.dependencies)),
         ("next", item.next_action),
-        *(("evidence", entry) for entry in item.evidence),
+        *zip(item.verdicts, item.evidence, strict=True),
     ):
         if text:
             yield f"      {label}: {clean_line(text, 2_000)}"
+
+
+def _running_sessions(workspace: Path) -> set[str]:
+    return {run.session_id for run in live_runs(run_root(dict(os.environ)), str(workspace))}
 
 
 # --- sessions ----------------------------------------------------------------------------------------
