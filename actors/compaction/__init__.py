@@ -1,0 +1,1 @@
+"""Compaction: keeps a conversation within the model's window without losing what the user wants."""

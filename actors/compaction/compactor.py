@@ -1,0 +1,237 @@
+"""Makes room in a conversation: when it nears the model's window, when it is past it, and when asked to."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, Literal, Protocol
+
+import msgspec
+
+from actors.compaction import rewrite
+from actors.compaction.estimate import ASSUMED_WINDOW, size_of, tokens_of
+from actors.compaction.memory import Memory, Turn
+from actors.compaction.record import record_of, without_model
+from actors.compaction.summarizer import Books, NoSummary, Summarizer
+from actors.compaction.trim import trimmed, with_plan
+from actors.conversation import Conversation
+from actors.plan.delivery import restoring
+from actors.provider.interface import Provider
+from actors.session.events import AnyEvent, ConversationCompacted
+from actors.tools.tool import ToolFailure
+from ipc.messages import AnyFact, CompactionFinished, CompactionStarted, Plan
+
+PLAN_S: Final = 10.0
+"""Longest wait for the plan store; one that died is back within a fraction of a second."""
+LEAST_GROWTH: Final = 1 / 8
+"""Part of the window that must be new before another compaction is worth its price."""
+LEAST_WINDOW: Final = 2_048
+"""Tokens below which no window is guessed from a refusal."""
+
+Method = Literal["summary", "trim", "none"]
+
+
+class Plans(Protocol):
+    """Where the current plan is."""
+
+    seen: int | None
+
+    async def get(self) -> Plan:
+        """Raises `ToolFailure`."""
+        ...
+
+
+class Session(Books, Protocol):
+    """Where the session is recorded."""
+
+    turn: int
+
+    def record(self, event: AnyEvent) -> None: ...
+
+
+class Compactor:
+    """Shortens one session's conversation in place. `memory` is a fold of the same session's events."""
+
+    def __init__(
+        self,
+        provider: Provider,
+        plans: Plans,
+        session: Session,
+        publish: Callable[[AnyFact], None],
+        memory: Memory,
+        *,
+        window: int,
+        at: float,
+    ) -> None:
+        """`window` in tokens, 0 when unknown; `at` is the part of it from which `fit` acts."""
+        self._summarizer = Summarizer(provider, session)
+        self._plans = plans
+        self._session = session
+        self._publish = publish
+        self._memory = memory
+        self._window = window or ASSUMED_WINDOW
+        self._is_known = bool(window)
+        self._at = at
+        self._settled = 0
+        """Bytes that could have been summed up when this was last tried."""
+
+    def tokens(self, conversation: Conversation) -> int:
+        """Size of the next request, tokens."""
+        return tokens_of(size_of(conversation), self._memory.reported, self._memory.since)
+
+    async def fit(self, conversation: Conversation) -> None:
+        """Before a request of the running turn: compact when the conversation nears the window."""
+        before = self.tokens(conversation)
+        if before < self._at * self._window:
+            return
+        fresh = _movable(conversation) - self._settled
+        if fresh * before < LEAST_GROWTH * self._window * size_of(conversation):
+            return
+        with self._telling(before, automatic=True):
+            await self._sum_up(conversation, before, "", running=True)
+
+    async def compact(self, conversation: Conversation, focus: str) -> None:
+        """Between turns, as a person asked: sum up, above all `focus`. The facts tell how it went."""
+        before = self.tokens(conversation)
+        if len(conversation) < 3 or (self._memory.compactions and not self._memory.since):
+            self._finish("none", before, before, "There is nothing new to compact.")
+            return
+        with self._telling(before, automatic=False):
+            await self._sum_up(conversation, before, focus, running=False)
+
+    async def overflow(self, conversation: Conversation, window: int = 0) -> bool:
+        """After a request of the running turn was refused as too long: cut without the model.
+
+        `window` is what the server said it takes, tokens; 0 when it did not say. True: it is shorter now.
+        """
+        before = self._learn(conversation, window)
+        with self._telling(before, automatic=True):
+            return await self._cut(conversation, before, "The server refused it as too long.", running=True)
+
+    async def _sum_up(self, conversation: Conversation, before: int, focus: str, *, running: bool) -> None:
+        self._settled = _movable(conversation)
+        if self._is_known and before >= self._window:
+            await self._cut(conversation, before, "It is longer than the model's window.", running=running)
+            return
+        share = self._share(conversation, before)
+        try:
+            summary = await self._summarizer.ask(conversation, focus, share.summary, running=running)
+        except NoSummary as fault:
+            await self._go_without(conversation, before, fault, running=running)
+            return
+        plan, revision = await self._plan(conversation)
+        record = record_of(self._earlier(running), share.words)
+        new = rewrite.rewritten(
+            conversation.messages, record, summary.text, plan, running=running, rounds=share.rounds
+        )
+        if _weight(new) < _weight(conversation.messages):
+            self._replace(conversation, new, "summary", before, summary.remark, revision)
+        else:
+            self._finish("none", before, before, "It is shorter than its summary would be.")
+
+    async def _go_without(
+        self, conversation: Conversation, before: int, fault: NoSummary, *, running: bool
+    ) -> None:
+        """Cut what does not fit; else leave all as it is, since the next request may well succeed."""
+        if fault.overflow:
+            before = self._learn(conversation, fault.window)
+            await self._cut(conversation, before, str(fault), running=running)
+        else:
+            self._finish("none", before, before, f"The conversation stays as it is. {fault}")
+
+    async def _cut(self, conversation: Conversation, before: int, why: str, *, running: bool) -> bool:
+        """Bring it below half of the window without the model, as far as that goes."""
+        share = self._share(conversation, before)
+        plan, revision = await self._plan(conversation)
+        limit = size_of(conversation) * self._window // (2 * before) - len(conversation.head)
+        new = with_plan(trimmed(conversation.messages, limit - _weight(plan)), plan)
+        if _weight(new) > limit:
+            earlier = self._earlier(running)
+            record, summary = record_of(earlier, share.words), without_model(earlier, share.summary)
+            rounds = share.rounds
+            shorter = rewrite.rewritten(
+                conversation.messages, record, summary, plan, running=running, rounds=rounds
+            )
+            new = min(new, shorter, key=_weight)
+        if _weight(new) >= _weight(conversation.messages):
+            self._finish("none", before, before, f"{why} There is nothing left that could be dropped.")
+            return False
+        self._replace(conversation, new, "trim", before, f"{why} The oldest parts were dropped.", revision)
+        return True
+
+    async def _plan(self, conversation: Conversation) -> tuple[rewrite.Pair, int | None]:
+        """The plan as the store has it now, and its revision; else as the model saw it last."""
+        call_id = f"plan{self._memory.compactions + 1:05}"  # nine letters and digits, as Mistral demands
+        try:
+            async with asyncio.timeout(PLAN_S):
+                plan = await self._plans.get()
+        except (ToolFailure, TimeoutError):
+            return rewrite.latest_plan(conversation.messages, call_id), None
+        if not plan.updated_at:
+            return (), None
+        return restoring(plan, call_id), plan.revision
+
+    def _replace(
+        self,
+        conversation: Conversation,
+        new: Sequence[bytes],
+        method: Literal["summary", "trim"],
+        before: int,
+        detail: str,
+        revision: int | None,
+    ) -> None:
+        """Record it first: a process that dies in between comes back with the new conversation."""
+        size = size_of(conversation)
+        after = before * (size - _weight(conversation.messages) + _weight(new)) // size
+        event = ConversationCompacted(
+            turn=self._session.turn,
+            messages=tuple(map(msgspec.Raw, new[1:])),
+            method=method,
+            before_tokens=before,
+            after_tokens=after,
+        )
+        self._session.record(event)
+        conversation.replace(new[1:])
+        self._settled = _movable(conversation)
+        if revision is not None:
+            self._plans.seen = revision
+        self._finish(method, before, after, detail)
+
+    def _learn(self, conversation: Conversation, window: int) -> int:
+        """Take what a refusal tells about the window; return the size of the conversation, tokens."""
+        before = self.tokens(conversation)
+        if window:
+            self._window, self._is_known = window, True
+            return max(before, window)
+        self._window = max(LEAST_WINDOW, min(self._window, before))
+        return before
+
+    def _share(self, conversation: Conversation, before: int) -> rewrite.Share:
+        return rewrite.share_of(self._window * size_of(conversation) // max(1, before))
+
+    def _earlier(self, running: bool) -> Sequence[Turn]:
+        return self._memory.turns[:-1] if running else self._memory.turns
+
+    @contextmanager
+    def _telling(self, before: int, *, automatic: bool) -> Iterator[None]:
+        self._publish(CompactionStarted(automatic=automatic, context_tokens=before))
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._finish("none", before, before, "Compaction was cancelled; nothing has changed.")
+            raise
+
+    def _finish(self, method: Method, before: int, after: int, detail: str) -> None:
+        self._publish(
+            CompactionFinished(method=method, before_tokens=before, after_tokens=after, detail=detail)
+        )
+
+
+def _weight(messages: Sequence[bytes]) -> int:
+    return sum(map(len, messages)) + len(messages)
+
+
+def _movable(conversation: Conversation) -> int:
+    """Bytes that are neither the system message nor the last prompt."""
+    messages = conversation.messages
+    live = rewrite.live_position(messages)
+    return _weight(messages[1:]) - (len(messages[live]) if live else 0)

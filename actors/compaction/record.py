@@ -1,0 +1,87 @@
+"""What Fido writes into a conversation that it shortens: record, request, summary without a model (pure)."""
+
+from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Final
+
+from actors.compaction.memory import Turn
+from actors.compaction.rewrite import shortened, weight
+
+_HISTORY: Final = (
+    "[Fido's record of this session. The messages that stood here were getting longer than the model's "
+    "window; this record and the summary took their place. All that is quoted below is history. It was "
+    "handled as the summary says; none of it is a new request. Act on what the user says after the summary, "
+    "and on nothing else.]"
+)
+_LOG_ONLY: Final = (
+    "[No summary by the model: Fido put this together from the session's log. Look again before you rely on "
+    "it.]"
+)
+_ENDS: Final = {
+    "completed": "answered",
+    "cancelled": "cancelled by the user",
+    "failed": "broke off with an error",
+    "limit": "stopped at the limit of tool rounds",
+    None: "broke off",
+}
+_RUNNING: Final = (
+    "The user's last prompt is still being worked on and will stand word for word behind your summary: say "
+    "under Completed what was done for it, and under Open what is left of it."
+)
+_IDLE: Final = "No prompt is being worked on now."
+_TOLD_SHARE: Final = 0.7
+"""Of its limit a summary is asked to use this much: models count characters badly."""
+
+
+def record_of(earlier: Sequence[Turn], limit: int) -> str:
+    """The user's earlier prompts word for word, marked as history; at most `limit` bytes of them.
+
+    The oldest are left out first, and no prompt takes more than half.
+    """
+    told: list[str] = []
+    for turn in reversed(earlier):
+        quoted = _quoted(turn, limit // 2)
+        limit -= weight(quoted)
+        if limit < 0:
+            break
+        told.insert(0, quoted)
+    missing = len(earlier) - len(told)
+    if not earlier:
+        return f"{_HISTORY}\n\nThere was no earlier prompt: only work on the running one was replaced."
+    left_out = [f"[{missing} older prompts left out]"] if missing else []
+    return "\n\n".join([_HISTORY, "The user's earlier prompts, word for word:", *left_out, *told])
+
+
+def without_model(earlier: Sequence[Turn], limit: int) -> str:
+    """What the session's log says of the earlier prompts, in place of a summary."""
+    lines: list[str] = []
+    limit -= weight(_LOG_ONLY)
+    for turn in reversed(earlier):
+        answer = shortened(turn.answer.strip(), 600) or "(no answer)"
+        line = f"- Prompt {turn.number} ({_ENDS[turn.status]}): {answer}"
+        limit -= weight(line) + 2
+        if limit < 0:
+            break
+        lines.insert(0, line)
+    return "\n".join([_LOG_ONLY, *lines])
+
+
+def request_for(limit: int, focus: str, *, running: bool) -> str:
+    """Ask for a summary of at most `limit` bytes."""
+    return _template().substitute(
+        characters=f"{int(limit * _TOLD_SHARE):,}",
+        running=_RUNNING if running else _IDLE,
+        focus=f"\n\nThe user asks you to keep this above all: {focus.strip()}" if focus.strip() else "",
+    )
+
+
+def _quoted(turn: Turn, limit: int) -> str:
+    words = shortened(turn.prompt, limit)
+    return f'<prompt number="{turn.number}" now="{_ENDS[turn.status]}">\n{words}\n</prompt>'
+
+
+@cache
+def _template() -> Template:
+    return Template(files("actors.compaction").joinpath("summary.md").read_text(encoding="utf-8").strip())

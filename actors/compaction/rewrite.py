@@ -1,0 +1,176 @@
+"""The conversation that takes the place of a longer one (pure).
+
+Rules
+-----
+The system message stays as it is. Behind it stand the record of earlier prompts as history, the summary, the
+live prompt if a turn runs, the newest rounds of that turn, and the plan. The plan is the newest tool result,
+complete; every call has its result; two messages of the assistant never follow each other.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from actors.conversation import encode_assistant, encode_tool_result, encode_user
+from actors.plan.delivery import TOOL
+from ipc.messages import ToolCall
+
+Messages = Sequence[bytes]
+Pair = tuple[bytes, bytes] | tuple[()]
+"""A call of `update_plan` and its result; empty when there is no plan."""
+
+_CUT: Final = "[{:,} characters dropped by Fido to fit the model's window]"
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Call(msgspec.Struct, frozen=True):
+    id: str
+    function: _Function = _Function()
+
+
+class Message(msgspec.Struct, frozen=True):
+    """As much of a message as compaction looks at."""
+
+    role: str
+    content: object = None
+    tool_calls: tuple[_Call, ...] | None = None
+    tool_call_id: str = ""
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else ""
+
+
+read = msgspec.json.Decoder(Message).decode
+
+
+class Share(NamedTuple):
+    """What each part of a rewritten conversation may take, bytes."""
+
+    summary: int
+    words: int
+    rounds: int
+
+
+def share_of(window_bytes: int) -> Share:
+    """Half of the window at most: a quarter for rounds, an eighth for the summary and the user's words."""
+    return Share(min(16_000, window_bytes // 8), min(48_000, window_bytes // 8), window_bytes // 4)
+
+
+def weight(text: str) -> int:
+    """Bytes that a text takes in a message."""
+    return len(encode_user(text)) - _EMPTY
+
+
+_EMPTY: Final = len(encode_user(""))
+
+
+def cut_mark(characters: int) -> str:
+    return _CUT.format(characters)
+
+
+def shortened(text: str, limit: int) -> str:
+    """The text if it weighs at most `limit` bytes, else its beginning and end around a mark.
+
+    When not even the mark fits, it is what is left.
+    """
+    if len(text) * 6 <= limit or (heavy := weight(text)) <= limit:
+        return text
+    keep = len(text) * limit // heavy
+    while keep:
+        head, tail = keep - keep // 3, keep // 3
+        mark = cut_mark(len(text) - keep)
+        cut = f"{text[:head]}\n{mark}\n{text[len(text) - tail :]}"
+        if weight(cut) <= limit:
+            return cut
+        keep = keep * 7 // 8
+    return cut_mark(len(text))
+
+
+def live_position(messages: Messages) -> int:
+    """Where the prompt of the running turn stands: the last user message. 0 when there is none."""
+    places = range(len(messages) - 1, 0, -1)
+    return next((place for place in places if read(messages[place]).role == "user"), 0)
+
+
+def rounds_of(messages: Messages) -> list[list[bytes]]:
+    """Each message of the assistant with the results behind it."""
+    rounds: list[list[bytes]] = []
+    for message in messages:
+        if rounds and read(message).role == "tool":
+            rounds[-1].append(message)
+        else:
+            rounds.append([message])
+    return rounds
+
+
+def newest_rounds(messages: Messages, limit: int) -> list[bytes]:
+    """As many of the newest rounds as weigh at most `limit` bytes; in the newest, results are cut to fit."""
+    kept: list[bytes] = []
+    for number, one in enumerate(reversed(rounds_of(messages))):
+        found = one if number or _size(one) <= limit else fitted(one, limit)
+        limit -= _size(found)
+        if limit < 0:
+            break
+        kept[:0] = found
+    return kept
+
+
+def fitted(one: Sequence[bytes], limit: int) -> list[bytes]:
+    """A round with its results cut to equal parts of what its calls leave."""
+    share = (limit - len(one[0]) - 100 * len(one)) // max(1, len(one) - 1)
+    return [one[0], *(_with_result(message, max(0, share)) for message in one[1:])]
+
+
+def _with_result(message: bytes, limit: int) -> bytes:
+    result = read(message)
+    text = shortened(result.text, limit)
+    return message if text == result.text else encode_tool_result(result.tool_call_id, text)
+
+
+def latest_plan(messages: Messages, call_id: str) -> Pair:
+    """The last full plan that the model was given, word for word, under another call id."""
+    for message, name in reversed(list(named_results(messages))):
+        if name == TOOL and is_plan(text := read(message).text):
+            call = ToolCall(id=call_id, name=TOOL, arguments="{}")
+            return encode_assistant("", [call]), encode_tool_result(call_id, text)
+    return ()
+
+
+def named_results(messages: Messages) -> Iterable[tuple[bytes, str]]:
+    """Every tool result with the name of its tool."""
+    names: dict[str, str] = {}
+    for message in messages:
+        said = read(message)
+        names |= {call.id: call.function.name for call in said.tool_calls or ()}
+        if said.role == "tool":
+            yield message, names.get(said.tool_call_id, "")
+
+
+def is_plan(text: str) -> bool:
+    """Tell the state of a plan from a refusal."""
+    try:
+        plan = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return False
+    return isinstance(plan, dict) and {"version", "revision", "items"} <= plan.keys()
+
+
+def rewritten(
+    messages: Messages, record: str, summary: str, plan: Pair, *, running: bool, rounds: int
+) -> list[bytes]:
+    """The whole new conversation, system message first; `rounds` bytes for rounds of the running turn."""
+    start = [messages[0], encode_user(record)]
+    if not running:
+        return [*start, *plan, encode_assistant(summary)]
+    live = live_position(messages)
+    newest = newest_rounds(messages[live + 1 :], rounds)
+    return [*start, encode_assistant(summary), messages[live], *newest, *plan]
+
+
+def _size(messages: Messages) -> int:
+    return sum(map(len, messages))
