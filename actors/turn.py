@@ -55,6 +55,18 @@ class Observer(Protocol):
         ...
 
 
+class Shortener(Protocol):
+    """Makes room in a conversation whose calls all have their results."""
+
+    async def fit(self, conversation: Conversation) -> None:
+        """Shorten it when it nears the model's window."""
+        ...
+
+    async def overflow(self, conversation: Conversation, window: int = 0) -> bool:
+        """Shorten what the server refused as too long for its `window` tokens; True when that went."""
+        ...
+
+
 @dataclass(slots=True)
 class TurnOutcome:
     """How a turn ended. The conversation is balanced in every case."""
@@ -74,12 +86,14 @@ async def run_turn(
     observer: Observer,
     *,
     max_rounds: int = MAX_ROUNDS,
+    compactor: Shortener | None = None,
 ) -> TurnOutcome:
     """Play one turn on a conversation that ends with what the model is to answer.
 
+    Without a compactor a conversation that outgrows the model's window ends the turn.
     Cancelling the task ends the turn: open calls are answered, and the outcome is returned.
     """
-    turn = _Turn(conversation, provider, invoker, observer, max_rounds)
+    turn = _Turn(conversation, provider, invoker, observer, max_rounds, compactor)
     try:
         await turn.play()
     except asyncio.CancelledError:
@@ -99,6 +113,7 @@ class _Turn:
         invoker: Invoker,
         observer: Observer,
         max_rounds: int,
+        compactor: Shortener | None,
     ) -> None:
         self.outcome = TurnOutcome()
         self._conversation = conversation
@@ -106,6 +121,7 @@ class _Turn:
         self._invoker = invoker
         self._observer = observer
         self._max_rounds = max_rounds
+        self._compactor = compactor
         self._partial: list[str] = []
 
     async def play(self) -> None:
@@ -140,7 +156,21 @@ class _Turn:
             self._keep(ModelAnswer(text=text, finish_reason="interrupted"))
 
     async def _ask(self) -> ModelAnswer | None:
-        """One request; None for an answer that says nothing and calls nothing."""
+        """One request, made to fit the window; None for an answer that says nothing and calls nothing."""
+        if self._compactor is None:
+            return await self._send()
+        self._partial.clear()
+        await self._compactor.fit(self._conversation)
+        try:
+            return await self._send()
+        except ProviderError as error:
+            if error.code != "context_length_exceeded":
+                raise
+            if not await self._compactor.overflow(self._conversation, error.window):
+                raise
+        return await self._send()
+
+    async def _send(self) -> ModelAnswer | None:
         self._partial.clear()
         answer: ModelAnswer | None = None
         async with contextlib.aclosing(self._provider.stream(self._conversation)) as stream:

@@ -96,7 +96,7 @@ def from_status(
         return ProviderError(
             "context_length_exceeded",
             f"The conversation is longer than the model takes ({at})",
-            "Choose a model with a larger context window, or begin a new session.",
+            "Send a shorter prompt, choose a model with a larger context window, or begin a new session.",
             window=detail.window,
         )
     if status == 401:
