@@ -36,7 +36,7 @@ ENVIRONMENT = (
 """Variable and setting; a later line wins."""
 
 WORKSPACE_MAY_SET = frozenset(
-    {"model", "mode", "max_tool_rounds", "context_window", "timeouts", "delegation", "prices"}
+    {"model", "mode", "max_tool_rounds", "context_window", "compact_at", "timeouts", "delegation", "prices"}
 )
 """An allow-list: what is not in it, a repository somebody else wrote could abuse."""
 
@@ -118,7 +118,9 @@ class Settings(Table):
     retry_attempts: Annotated[int, Field(ge=1, le=20)] = 4
     """How often a request is sent in all when the server is busy or cannot be reached."""
     context_window: Annotated[int, Field(ge=0)] = 0
-    """Tokens the model takes; 0: unknown."""
+    """Tokens the model takes; 0: unknown, 128,000 are assumed until a server says otherwise."""
+    compact_at: Annotated[float, Field(ge=0.5, le=0.95)] = 0.8
+    """Part of the context window from which a conversation is compacted."""
     permissions: Permissions = Permissions()
     timeouts: Timeouts = Timeouts()
     delegation: Delegation = Delegation()
