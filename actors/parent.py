@@ -26,14 +26,14 @@ from actors.prompts.system_message import system_message
 from actors.provider.direct import DirectProvider
 from actors.provider.retry import RetryPolicy
 from actors.restarts import START_REFUSED
-from actors.session.events import MessageAppended, PromptTaken, SessionStarted
+from actors.session.events import MessageAppended, SessionStarted
 from actors.session.history import fold
 from actors.session.log import LogFailed, Recovery, SessionLog
 from actors.session.recorder import Recorder
-from actors.session.replay import INTERRUPTED, facts_of
+from actors.session.replay import facts_of
 from actors.settings import OFFLINE_MODEL, Settings, load
 from actors.settings_layers import SettingsError
-from actors.turn import TurnOutcome, run_turn
+from actors.turn import run_turn
 from ipc import kernel
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
@@ -99,9 +99,8 @@ class Parent(Actor):
 
     async def on_bound(self) -> None:
         run = self.place.run
-        taken = _turn_of_run(self._recovery, run.id)
+        taken = self._history.turn_of(run.id)
         self._open_session(taken or self._history.turns + 1)
-        self._recorder.resume(self._history)
         self._tell_recovery()
         for notice in self._system_notices:
             self._recorder.notice("warning", notice)
@@ -207,11 +206,9 @@ class Parent(Actor):
         """Show what an earlier life of this session showed, and what became of it."""
         for fact in facts_of(self._recovery.events):
             self.publish(fact)
-        if self._history.interrupted is not None:
-            self._recorder.turn_ended(TurnOutcome(status="failed", problem=INTERRUPTED))
-        for skipped in self._recovery.skipped:
-            message = f"Line {skipped.line} of the session log {skipped.reason}."
-            self.publish(NoticeRaised(level="warning", message=message))
+        self._recorder.resume(self._history)
+        if damage := self._recovery.notice():
+            self.publish(NoticeRaised(level="warning", message=damage))
 
     def _start_turn(self, prompt: str, run_id: str = "") -> None:
         """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
@@ -238,14 +235,6 @@ class Parent(Actor):
 
     def _advance(self, event: TurnEvent) -> None:
         self._state = advance(TURN, self._state, event)
-
-
-def _turn_of_run(recovery: Recovery, run_id: str) -> int | None:
-    """The turn that a run began with; None when it has not begun."""
-    for event in recovery.events:
-        if isinstance(event, PromptTaken) and event.run_id == run_id:
-            return event.turn
-    return None
 
 
 def _turn_running(state: TurnState) -> Refused:

@@ -92,7 +92,8 @@ def test_a_finished_session_folds_to_its_very_bytes() -> None:
 
 
 def test_an_empty_log_is_an_empty_history() -> None:
-    assert fold([]) == History()
+    history = fold([])
+    assert (history.messages, history.turns, history.interrupted, history.usage) == ((), 0, None, Usage())
 
 
 def test_plan_is_an_event_and_never_a_message() -> None:

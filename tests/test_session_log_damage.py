@@ -26,6 +26,7 @@ def test_a_log_cut_at_any_byte_keeps_every_finished_line(folder: Path) -> None:
         recovery = opened(path)
         assert messages(recovery) == ["one", "two"]
         assert recovery.torn_bytes == cut - last
+        assert [skipped.line for skipped in recovery.skipped] == ([4] if cut > last else [])
         assert path.read_bytes() == whole[:last]
     path.write_bytes(whole)
     assert opened(path).torn_bytes == 0
@@ -123,7 +124,31 @@ def test_missing_and_repeated_lines_are_reported(folder: Path) -> None:
     recovery = opened(path)
     assert messages(recovery) == ["one", "three"]
     assert [skipped.line for skipped in recovery.skipped] == [3, 4]
-    assert "gap of 1" in recovery.skipped[1].reason
+    assert recovery.skipped[1].reason == "1 missing before it"
+
+
+def test_what_was_left_out_is_told_in_one_sentence_with_all_numbers(folder: Path) -> None:
+    path = written(folder, *map(said, "abcdefgh"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[1] = lines[2] = b"no event\n"
+    lines[4] = bytes(300) + b"\n"
+    del lines[6:8]
+    path.write_bytes(b"".join(lines) + b'{"seq":')
+    assert opened(path).notice() == (
+        "6 records of the session log could not be read and were left out: lines 2-3 (damaged); "
+        "line 5 (damaged); line 7 (2 missing before it); line 8 (unfinished)."
+    )
+    assert opened(written(folder.parent / "well")).notice() == ""
+
+
+def test_a_log_that_is_damaged_everywhere_is_told_in_one_screenful(folder: Path) -> None:
+    path = written(folder, said("one"))
+    path.write_bytes(
+        path.read_bytes() + (b"damaged\n" + path.read_bytes().splitlines(keepends=True)[1]) * 500
+    )
+    notice = opened(path).notice()
+    assert notice.startswith("1,000 records")
+    assert len(notice) < 600
 
 
 @pytest.mark.parametrize("content", [b"", b"\n", b"precious notes", b"precious\nnotes\n", bytes(100)])

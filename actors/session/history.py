@@ -1,94 +1,125 @@
-"""What a session's events add up to: a conversation that any server accepts, the plan, the usage (pure)."""
+"""What a session's events add up to; the same fold live and after a restart (pure)."""
 
 from collections.abc import Iterable
 
-import msgspec
-
-from actors.calls import failure
-from actors.conversation import encode_tool_result
+from actors.session.balance import Messages
 from actors.session.events import (
     AnyEvent,
+    CallEnded,
     CallStarted,
     ConversationCompacted,
+    FilesRestored,
     MessageAppended,
+    PlanWritten,
     PromptTaken,
+    SessionStarted,
     TurnEnded,
     UsageRecorded,
 )
-from ipc.messages import Usage
+from ipc.messages import Plan, Usage
 
 
-class History(msgspec.Struct, frozen=True):
-    """The fold of a session."""
+class History:
+    """The fold of a session; deterministic, so that the same log gives the same bytes."""
 
-    messages: tuple[bytes, ...] = ()
-    """Encoded, in order, every tool call with exactly one result behind it."""
-    turns: int = 0
-    """Number of the last turn."""
-    interrupted: int | None = None
-    """The turn that was running when the session broke off."""
-    usage: Usage = Usage()
-    """The whole session, subagents included."""
-    subagent_usage: Usage = Usage()
-    """The subagents' share."""
-    context_tokens: int = 0
-    """Size of the last request of the parent and its answer, tokens."""
+    def __init__(self) -> None:
+        self.started: SessionStarted | None = None
+        """Null when the first line of the log is damaged."""
+        self.turns = 0
+        """Number of the last turn."""
+        self.running: PromptTaken | None = None
+        """The prompt of the turn that has no end yet."""
+        self.turn_usage = Usage()
+        """The last turn, subagents included."""
+        self.usage = Usage()
+        """The whole session, subagents included."""
+        self.subagent_usage = Usage()
+        """The subagents' share of the session."""
+        self.context_tokens = 0
+        """Size of the last request of the parent and its answer, tokens."""
+        self.plan: Plan | None = None
+        """The last plan that the store acknowledged to this session."""
+        self.strip: Plan | None = None
+        """That plan, unless a later turn has begun."""
+        self.restored: tuple[FilesRestored, ...] = ()
+        """What a person took back or made again since the last prompt."""
+        self.running_calls: dict[str, CallStarted] = {}
+        """Calls of the last turn that were started and have not ended."""
+        self._messages = Messages()
+        self._turn_of: dict[str, int] = {}
 
+    @property
+    def messages(self) -> tuple[bytes, ...]:
+        """Encoded, in order, system message first, every tool call with exactly one result behind it."""
+        return self._messages.balanced()
 
-class _Function(msgspec.Struct, frozen=True):
-    name: str = ""
+    @property
+    def stand_ins(self) -> tuple[bytes, ...]:
+        """The results at the end of `messages` that are not in the log."""
+        return self._messages.stand_ins()
 
+    @property
+    def interrupted(self) -> int | None:
+        """The turn that was running when the session broke off."""
+        return self.turns if self.running else None
 
-class _Call(msgspec.Struct, frozen=True):
-    id: str
-    function: _Function = _Function()
+    def turn_of(self, run_id: str) -> int | None:
+        """The turn that a run began with; None when it has not begun."""
+        return self._turn_of.get(run_id)
 
+    def apply(self, event: AnyEvent) -> None:
+        """Take the next event."""
+        match event:
+            case MessageAppended(message=message):
+                self._messages.add(bytes(message))
+            case CallStarted(call_id=call_id):
+                self._messages.begin(call_id)
+                self.running_calls[call_id] = event
+            case CallEnded(call_id=call_id):
+                self.running_calls.pop(call_id, None)
+            case UsageRecorded(usage=spent, subagent=subagent):
+                self._spend(spent, subagent)
+            case PromptTaken():
+                self._begin(event)
+            case TurnEnded():
+                self.running = None
+            case PlanWritten(plan=plan):
+                self.plan = self.strip = plan
+            case ConversationCompacted(messages=messages, after_tokens=after):
+                self._messages.replace(map(bytes, messages))
+                self.context_tokens = after
+            case FilesRestored():
+                self.restored += (event,)
+            case SessionStarted():
+                self.started = event
+            case _:
+                pass
 
-class _Message(msgspec.Struct, frozen=True):
-    role: str
-    content: object = None
-    tool_calls: tuple[_Call, ...] | None = None
-    tool_call_id: str = ""
+    def _begin(self, prompt: PromptTaken) -> None:
+        self.turns = prompt.turn
+        self.running = prompt
+        self.turn_usage = Usage()
+        self.strip = None
+        self.restored = ()
+        self.running_calls.clear()
+        if prompt.run_id:
+            self._turn_of[prompt.run_id] = prompt.turn
 
-
-_decode = msgspec.json.Decoder(_Message).decode
+    def _spend(self, spent: Usage, subagent: bool) -> None:
+        self.turn_usage = add_usage(self.turn_usage, spent)
+        self.usage = add_usage(self.usage, spent)
+        if subagent:
+            self.subagent_usage = add_usage(self.subagent_usage, spent)
+        else:
+            self.context_tokens = spent.prompt_tokens + spent.completion_tokens
 
 
 def fold(events: Iterable[AnyEvent]) -> History:
-    """Add up the events of one session; deterministic, so that the same log gives the same bytes."""
-    usage = subagent_usage = Usage()
-    turns, context_tokens, running = 0, 0, False
-    messages = _Balanced()
+    """Add up the events of one session."""
+    history = History()
     for event in events:
-        match event:
-            case MessageAppended(message=message):
-                messages.add(bytes(message))
-            case ConversationCompacted(messages=replaced, after_tokens=after):
-                messages.replace(replaced)
-                context_tokens = after
-            case CallStarted(call_id=call_id):
-                messages.begun.add(call_id)
-            case PromptTaken(turn=turn):
-                turns, running = turn, True
-            case TurnEnded():
-                running = False
-            case UsageRecorded(usage=spent, subagent=subagent):
-                usage = add_usage(usage, spent)
-                if subagent:
-                    subagent_usage = add_usage(subagent_usage, spent)
-                else:
-                    context_tokens = spent.prompt_tokens + spent.completion_tokens
-            case _:
-                pass
-    messages.close()
-    return History(
-        messages=tuple(messages.kept),
-        turns=turns,
-        interrupted=turns if running else None,
-        usage=usage,
-        subagent_usage=subagent_usage,
-        context_tokens=context_tokens,
-    )
+        history.apply(event)
+    return history
 
 
 def add_usage(one: Usage, other: Usage) -> Usage:
@@ -100,69 +131,3 @@ def add_usage(one: Usage, other: Usage) -> Usage:
         completion_tokens=one.completion_tokens + other.completion_tokens,
         cost_usd=sum(costs) if costs else None,
     )
-
-
-class _Balanced:
-    """Messages in which every call gets its one result, in order, and nothing else claims to be one."""
-
-    def __init__(self) -> None:
-        self.kept: list[bytes] = []
-        self.begun: set[str] = set()
-        self._open: list[_Call] = []
-
-    def add(self, encoded: bytes) -> None:
-        message = _decode(encoded)
-        if message.role == "system":
-            self.kept.insert(0, encoded)  # also when a damaged one was replaced in mid session
-            return
-        if message.role == "tool":
-            self._answer(message.tool_call_id, encoded)
-            return
-        self.close()
-        if message.role == "assistant":
-            if not message.tool_calls and _is_empty(message.content):
-                return
-            self._open = list(message.tool_calls or ())
-            self.begun.clear()
-        self.kept.append(encoded)
-
-    def replace(self, messages: Iterable[bytes | msgspec.Raw]) -> None:
-        """Start over behind the system message; what was open went with the rest."""
-        self._open = []
-        self.kept = [kept for kept in self.kept[:1] if _decode(kept).role == "system"]
-        for message in messages:
-            self.add(bytes(message))
-        self.close()
-
-    def close(self) -> None:
-        """Give every open call the honest result that there is none."""
-        while self._open:
-            call = self._open.pop(0)
-            self.kept.append(encode_tool_result(call.id, _interrupted(call, call.id in self.begun)))
-
-    def _answer(self, call_id: str, encoded: bytes) -> None:
-        if all(call.id != call_id for call in self._open):
-            return
-        later = self._open
-        position = next(index for index, call in enumerate(later) if call.id == call_id)
-        self._open, later = later[:position], later[position + 1 :]
-        self.close()
-        self._open = later
-        self.kept.append(encoded)
-
-
-def _is_empty(content: object) -> bool:
-    return not content or (isinstance(content, str) and not content.strip())
-
-
-def _interrupted(call: _Call, begun: bool) -> str:
-    name = call.function.name or "the tool"
-    if begun:
-        message = (
-            f"Fido was interrupted while {name} was running; its result was lost, it may have taken effect."
-        )
-        next_step = "Look at the current state before you repeat the call."
-    else:
-        message = f"Fido was interrupted before it recorded a start of {name}; it most likely had no effect."
-        next_step = "Repeat the call if it is still needed."
-    return failure("interrupted", message, next_step)

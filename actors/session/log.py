@@ -1,90 +1,42 @@
 """The append-only file of a session: one event a line, one write a line, one writer.
 
 A line is `{"seq":N,"crc":C,"event":{...}}`; the checksum covers the number and the event's bytes. What a
-power cut or a bad disk leaves behind costs the lines it hit and no others.
+power cut or a bad disk leaves behind costs the lines it hit and no others. On a full disk lines wait, in
+order, until there is room.
 """
 
+import contextlib
 import errno
 import fcntl
 import os
-import stat
-from collections.abc import Iterator
+from collections import deque
 from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-import msgspec
-
 from actors.files.durable import sync_folder
 from actors.session.events import AnyEvent, SessionStarted
+from actors.session.log_failed import NO_SPACE, LogFailed, failed
+from actors.session.records import Fold, Recovery, Skipped, encode_event, open_regular, read_log, recover
 from ipc.endpoints import SESSION_ID
 
-NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+__all__ = ["LogFailed", "Recovery", "SessionLog", "Skipped", "read_log"]
+
 _OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-_MARK: Final = b'{"seq":'
-
-
-class LogFailed(Exception):
-    """The session can not be recorded or read; told to the person.
-
-    `code` is `log_full` (the event is lost, the next one may be tried), `log_gone`, `log_failed` (nothing
-    more will be written), `session_in_use`, `session_not_found`, `log_unreadable`.
-    """
-
-    def __init__(self, code: str, message: str, next_step: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.next_step = next_step
-
-
-class Skipped(msgspec.Struct, frozen=True):
-    """A place of the log that could not be used."""
-
-    line: int
-    """Counted from 1."""
-    reason: str
-    """What is wrong with it."""
-
-
-class Recovery(msgspec.Struct, frozen=True):
-    """What a log file held."""
-
-    events: tuple[AnyEvent, ...]
-    """In order; the first is `SessionStarted` unless that line is damaged."""
-    skipped: tuple[Skipped, ...] = ()
-    """Damaged lines; they stay in the file as they are."""
-    torn_bytes: int = 0
-    """Length of an unfinished last line, which was never acknowledged."""
-
-
-class _Line(msgspec.Struct):
-    seq: int
-    crc: int
-    event: msgspec.Raw
-
-
-class _Tag(msgspec.Struct):
-    type: str
-
-
-_decode_line = msgspec.json.Decoder(_Line).decode
-_decode_event = msgspec.json.Decoder(AnyEvent).decode
-_decode_tag = msgspec.json.Decoder(_Tag).decode
-_encode_event = msgspec.json.Encoder().encode
-_KNOWN: Final = frozenset(cls.__name__ for cls in AnyEvent.__args__)
 
 
 class SessionLog:
     """The one writer of one session's log; made by `create` or `open`."""
 
-    __slots__ = ("_broken", "_fd", "_identity", "_seq", "_size", "path")
+    __slots__ = ("_broken", "_fd", "_identity", "_seq", "_size", "_waiting", "path")
 
     def __init__(self, path: Path, fd: int, seq: int, size: int) -> None:
         self.path = path
         self._fd = fd
         self._seq = seq
         self._size = size
+        self._waiting: deque[bytes] = deque()
+        """Lines that found no room, oldest first; the conversation holds most of these bytes anyway."""
         self._broken: LogFailed | None = None
         self._identity = _identity(os.fstat(fd))
 
@@ -107,7 +59,7 @@ class SessionLog:
                 os.close(fd)
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
         except OSError as error:
-            raise _failed(error, f"The session log {path} can not be created") from error
+            raise failed(error, f"The session log {path} can not be created") from error
         log = cls(path, fd, 0, 0)
         try:
             for event in (header, *events):
@@ -116,7 +68,7 @@ class SessionLog:
             sync_folder(directory)
         except OSError as error:
             log.close()
-            raise _failed(error, f"The session log {path} can not be made durable") from error
+            raise failed(error, f"The session log {path} can not be made durable") from error
         except LogFailed:
             log.close()
             path.unlink(missing_ok=True)
@@ -124,14 +76,17 @@ class SessionLog:
         return log
 
     @classmethod
-    def open(cls, path: Path) -> tuple["SessionLog", Recovery]:
-        """Take an earlier session's log over for writing. Raises `LogFailed`."""
-        fd = _open_regular(path, _OPEN)
+    def open(cls, path: Path, *folds: Fold) -> tuple["SessionLog", Recovery]:
+        """Take an earlier session's log over for writing. Raises `LogFailed`.
+
+        With `folds` each event goes to all of them as it is read; without, the recovery holds them.
+        """
+        fd = open_regular(path, _OPEN)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            recovery, seq, size = _recover(fd, path)
-            if recovery.torn_bytes:
-                os.ftruncate(fd, size)
+            content = recover(fd, path, folds)
+            if content.recovery.torn_bytes:
+                os.ftruncate(fd, content.size)
                 os.fsync(fd)
         except BlockingIOError:
             os.close(fd)
@@ -142,47 +97,54 @@ class SessionLog:
             ) from None
         except OSError as error:
             os.close(fd)
-            raise _failed(error, f"The session log {path} can not be read") from error
+            raise failed(error, f"The session log {path} can not be read") from error
         except LogFailed:
             os.close(fd)
             raise
-        return cls(path, fd, seq, size), recovery
+        return cls(path, fd, content.next_seq, content.size), content.recovery
 
     def append(self, event: AnyEvent) -> None:
-        """Write one event; it survives the death of this process when this returns. Raises `LogFailed`."""
+        """Write one event; it survives the death of this process when this returns.
+
+        Raises `LogFailed`; with `log_full` the event waits for the next call that finds room.
+        """
         if self._broken:
             raise self._broken
-        self._check_still_there()
-        body = _encode_event(event)
-        if b"\n" in body:
-            raise ValueError("a message of several lines can not be logged")
-        line = b'{"seq":%d,"crc":%d,"event":%b}\n' % (self._seq, crc32(body, self._seq), body)
-        try:
-            _write_all(self._fd, line)
-        except OSError as error:
-            self._take_back(error)
+        body = encode_event(event)
+        self._waiting.append(b'{"seq":%d,"crc":%d,"event":%b}\n' % (self._seq, crc32(body, self._seq), body))
         self._seq += 1
-        self._size += len(line)
+        self._write_waiting()
 
     def sync(self) -> None:
         """Make everything written survive a power cut, too. Raises `LogFailed`."""
         if self._broken:
             raise self._broken
-        self._check_still_there()
+        self._write_waiting()
         try:
             os.fdatasync(self._fd)
         except OSError as error:
             # A second fsync on this descriptor may report success for pages that were lost.
             raise self._break(
-                _failed(error, f"The session log {self.path} can not be made durable")
+                failed(error, f"The session log {self.path} can not be made durable")
             ) from error
 
     def close(self) -> None:
         """Give the session free for another process; may be called twice."""
         if self._fd >= 0:
+            with contextlib.suppress(LogFailed):
+                self._write_waiting()
             os.close(self._fd)
             self._fd = -1
             self._broken = LogFailed("log_failed", f"The session log {self.path} is closed.", "")
+
+    def _write_waiting(self) -> None:
+        self._check_still_there()
+        while self._waiting:
+            try:
+                _write_all(self._fd, self._waiting[0])
+            except OSError as error:
+                self._take_back(error)
+            self._size += len(self._waiting.popleft())
 
     def _check_still_there(self) -> None:
         try:
@@ -201,7 +163,7 @@ class SessionLog:
 
     def _take_back(self, error: OSError) -> None:
         """Remove what a failed write left of its line, then raise."""
-        failure = _failed(error, f"The session log {self.path} can not be written")
+        failure = failed(error, f"The session log {self.path} can not be written")
         try:
             os.ftruncate(self._fd, self._size)
         except OSError:
@@ -212,98 +174,8 @@ class SessionLog:
 
     def _break(self, failure: LogFailed) -> LogFailed:
         self._broken = failure
+        self._waiting.clear()
         return failure
-
-
-def read_log(path: Path) -> Recovery:
-    """Read a session without taking it over, also while another process writes it. Raises `LogFailed`."""
-    fd = _open_regular(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    try:
-        return _recover(fd, path)[0]
-    except OSError as error:
-        raise _failed(error, f"The session log {path} can not be read") from error
-    finally:
-        os.close(fd)
-
-
-def _recover(fd: int, path: Path) -> tuple[Recovery, int, int]:
-    """The file's content, the next sequence number, and the length of its finished lines."""
-    events: list[AnyEvent] = []
-    skipped: list[Skipped] = []
-    expected = size = torn = 0
-    damaged_before = False
-    for number, line in enumerate(_lines(fd), 1):
-        if not line.endswith(b"\n"):
-            torn = len(line)
-            break
-        size += len(line)
-        record = _parse(line)
-        if record is None:
-            skipped.append(Skipped(number, "damaged"))
-            damaged_before = True
-            record = _parse(line[max(line.rfind(_MARK), 0) :])
-            if record is None:
-                continue
-        if record.seq < expected:
-            skipped.append(Skipped(number, "repeats an earlier line"))
-            continue
-        if record.seq > expected and not damaged_before:
-            skipped.append(Skipped(number, f"follows a gap of {record.seq - expected} lines"))
-        expected, damaged_before = record.seq + 1, False
-        event = _understand(record.event)
-        if event is not None:
-            events.append(event)
-        elif _is_known(record.event):
-            skipped.append(Skipped(number, "an event of another shape"))
-    if not events:
-        raise LogFailed(
-            "log_unreadable", f"{path} holds no readable event of a session.", "The file was left as it is."
-        )
-    return Recovery(tuple(events), tuple(skipped), torn), expected, size
-
-
-def _parse(line: bytes) -> _Line | None:
-    """The record of a line whose checksum holds."""
-    try:
-        record = _decode_line(line)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    return record if crc32(record.event, record.seq) == record.crc else None
-
-
-def _understand(raw: msgspec.Raw) -> AnyEvent | None:
-    try:
-        return _decode_event(raw)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-
-
-def _is_known(raw: msgspec.Raw) -> bool:
-    try:
-        return _decode_tag(raw).type in _KNOWN
-    except (msgspec.DecodeError, RecursionError):
-        return False
-
-
-def _lines(fd: int) -> Iterator[bytes]:
-    with os.fdopen(os.dup(fd), "rb") as file:
-        file.seek(0)
-        yield from file
-
-
-def _open_regular(path: Path, flags: int) -> int:
-    try:
-        fd = os.open(path, flags | os.O_NONBLOCK)
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            return fd
-        os.close(fd)
-    except FileNotFoundError as error:
-        raise LogFailed(
-            "session_not_found", f"There is no session log {path}.", "`fido sessions` lists what there is."
-        ) from error
-    except OSError as error:
-        raise _failed(error, f"The session log {path} can not be opened") from error
-    raise LogFailed("log_unreadable", f"{path} is not a regular file.", "Move it away.")
 
 
 def _write_all(fd: int, line: bytes) -> None:
@@ -314,13 +186,3 @@ def _write_all(fd: int, line: bytes) -> None:
 
 def _identity(status: os.stat_result) -> tuple[int, int]:
     return status.st_dev, status.st_ino
-
-
-def _failed(error: OSError, what: str) -> LogFailed:
-    if error.errno in NO_SPACE:
-        return LogFailed("log_full", f"{what}: {error.strerror}.", "Make room on the disk.")
-    return LogFailed(
-        "log_failed",
-        f"{what}: {error.strerror}.",
-        "Check that folder and its disk, then start a new session.",
-    )

@@ -20,7 +20,7 @@ from actors.session.events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session.history import History, add_usage
+from actors.session.history import History
 from actors.session.log import LogFailed, SessionLog
 from actors.settings import Prices
 from actors.turn import TurnOutcome
@@ -31,6 +31,7 @@ from ipc.messages import (
     ModelAnswer,
     NoticeRaised,
     Plan,
+    Problem,
     ReasoningDelta,
     RetryScheduled,
     StreamEvent,
@@ -46,10 +47,16 @@ from ipc.messages import (
 
 DISPLAY_LIMIT: Final = 4_000
 """Characters of a tool's output that the person sees; the model gets what the tool returned."""
+WRITTEN_AGAIN: Final = "The session log is written again; nothing is missing from it."
+INTERRUPTED: Final = Problem(
+    code="interrupted",
+    message="Fido was interrupted while this turn was running.",
+    next_step="Send the prompt again, or say how to go on.",
+)
 
 
 class Recorder:
-    """Observer of turns, watcher of calls; owns the counting of turns and tokens."""
+    """Observer of turns, watcher of calls; the counting of turns and tokens is the history's."""
 
     def __init__(
         self,
@@ -57,30 +64,42 @@ class Recorder:
         publish: Callable[[AnyFact], None],
         prices: Prices | None,
         folds: Sequence[Callable[[AnyEvent], None]] = (),
+        history: History | None = None,
     ) -> None:
-        """`folds` take every event as it is recorded; after a restart they are given those of the log."""
+        """`history` and `folds` take every event as it is recorded; they were given those of the log."""
         self._folds = folds
-        self.turn = 0
-        self.total = Usage()
-        self.subagent = Usage()
+        self._history = history or History()
         self._log = log
         self._publish = publish
         self._prices = prices
-        self._turn_usage = Usage()
-        self._context_tokens = 0
         self._log_fault = ""
 
+    @property
+    def turn(self) -> int:
+        """Number of the running turn, or of the last one."""
+        return self._history.turns
+
     def resume(self, history: History) -> None:
-        """Go on counting where an earlier life of this session stopped."""
-        self.turn, self.total, self.subagent = history.turns, history.usage, history.subagent_usage
-        self._context_tokens = history.context_tokens
-        if self.total != Usage():
+        """Go on where an earlier life of this session stopped: what it left open is closed."""
+        self._history = history
+        self._close_interrupted()
+        if history.usage != Usage():
             self._report_usage()
 
+    def _close_interrupted(self) -> None:
+        """End the turn that broke off, every call with the honest result that there is none."""
+        prompt = self._history.running
+        if prompt is None:
+            return
+        for call in tuple(self._history.running_calls.values()):
+            lost = ToolResult("", "cancelled", "interrupted")
+            self.call_finished(ToolCall(id=call.call_id, name=call.name, arguments=call.arguments), lost)
+        for message in self._history.stand_ins:
+            self.on_appended(message)
+        self.turn_ended(TurnOutcome(status="failed", problem=INTERRUPTED))
+
     def prompt_taken(self, text: str, run_id: str = "") -> None:
-        self.turn += 1
-        self._turn_usage = Usage()
-        self.record(PromptTaken(turn=self.turn, text=text, at=timestamp(), run_id=run_id))
+        self.record(PromptTaken(turn=self.turn + 1, text=text, at=timestamp(), run_id=run_id))
         self._publish(TurnStarted(turn=self.turn, prompt=text))
 
     def on_stream(self, event: StreamEvent) -> None:
@@ -93,7 +112,6 @@ class Recorder:
                 message = f"{reason} Attempt {attempt} in {delay:.1f} s; Esc stops waiting."
                 self._publish(NoticeRaised(level="warning", message=message))
             case ModelAnswer(usage=usage) if usage is not None:
-                self._context_tokens = usage.prompt_tokens + usage.completion_tokens
                 self.used(usage)
             case _:
                 pass
@@ -134,12 +152,7 @@ class Recorder:
 
     def used(self, usage: Usage, *, subagent: bool = False) -> None:
         """Count one request."""
-        usage = self._priced(usage)
-        self.record(UsageRecorded(turn=self.turn, usage=usage, subagent=subagent))
-        self.total = add_usage(self.total, usage)
-        self._turn_usage = add_usage(self._turn_usage, usage)
-        if subagent:
-            self.subagent = add_usage(self.subagent, usage)
+        self.record(UsageRecorded(turn=self.turn, usage=self._priced(usage), subagent=subagent))
         self._report_usage()
 
     def plan_written(self, plan: Plan) -> None:
@@ -179,33 +192,35 @@ class Recorder:
 
     def sync(self) -> None:
         """Make what was recorded survive a power cut."""
-        try:
-            self._log.sync()
-        except LogFailed as fault:
-            self._tell_log_fault(fault)
+        self._write(self._log.sync)
 
     def record(self, event: AnyEvent) -> None:
         """Write one event and hand it to the folds; the session goes on when it can not be written."""
-        try:
-            self._log.append(event)
-        except LogFailed as fault:
-            self._tell_log_fault(fault)
+        self._write(lambda: self._log.append(event))
+        self._history.apply(event)
         for fold in self._folds:
             fold(event)
 
-    def _tell_log_fault(self, fault: LogFailed) -> None:
-        """The session goes on without its log; the person is told once per kind of fault."""
-        if fault.code != self._log_fault:
-            self._log_fault = fault.code
-            self._publish(NoticeRaised(level="error", message=f"{fault.message} {fault.next_step}"))
+    def _write(self, write: Callable[[], None]) -> None:
+        """The session goes on without its log; the person is told once per fault, and when it is over."""
+        try:
+            write()
+        except LogFailed as fault:
+            if fault.code != self._log_fault:
+                self._log_fault = fault.code
+                self._publish(NoticeRaised(level="error", message=f"{fault.message} {fault.next_step}"))
+            return
+        if self._log_fault:
+            self._log_fault = ""
+            self._publish(NoticeRaised(level="info", message=WRITTEN_AGAIN))
 
     def _report_usage(self) -> None:
         self._publish(
             UsageReported(
-                turn=self._turn_usage,
-                total=self.total,
-                subagent=self.subagent,
-                context_tokens=self._context_tokens,
+                turn=self._history.turn_usage,
+                total=self._history.usage,
+                subagent=self._history.subagent_usage,
+                context_tokens=self._history.context_tokens,
             )
         )
 

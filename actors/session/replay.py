@@ -1,6 +1,8 @@
 """What an earlier life of a session showed, rebuilt from its events (pure)."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 import msgspec
 
@@ -8,6 +10,7 @@ from actors.session.events import (
     AnyEvent,
     CallEnded,
     CallStarted,
+    ConversationCompacted,
     MessageAppended,
     Notice,
     PromptTaken,
@@ -15,46 +18,98 @@ from actors.session.events import (
 )
 from ipc.messages import (
     AnyFact,
+    CompactionFinished,
     MessageDelta,
     NoticeRaised,
-    Problem,
     ToolFinished,
     ToolStarted,
     TurnFinished,
     TurnStarted,
 )
 
-INTERRUPTED = Problem(
-    code="interrupted",
-    message="Fido was interrupted while this turn was running.",
-    next_step="Send the prompt again, or say how to go on.",
+SHOWN: Final = 2_000
+"""Events that are shown again at most: some 30 turns; what was before stands in the log."""
+EARLIER: Final = "Earlier turns of this session are not shown again; they are in its log."
+_DRAWN: Final = (
+    PromptTaken,
+    MessageAppended,
+    CallStarted,
+    CallEnded,
+    TurnEnded,
+    Notice,
+    ConversationCompacted,
 )
+_ANSWER: Final = b'{"role":"assistant"'
 
 
 class _Said(msgspec.Struct):
-    role: str
     content: object = None
 
 
 _decode = msgspec.json.Decoder(_Said).decode
 
 
+class Replay:
+    """A fold that keeps the end of a session, and tells it as facts."""
+
+    def __init__(self, shown: int = SHOWN) -> None:
+        self._kept: deque[AnyEvent] = deque(maxlen=shown)
+        self._prompt: PromptTaken | None = None
+        """The last prompt that is no longer kept."""
+        self._dropped = False
+
+    def apply(self, event: AnyEvent) -> None:
+        """Take the next event."""
+        if not isinstance(event, _DRAWN):
+            return
+        if isinstance(event, MessageAppended) and not bytes(event.message).startswith(_ANSWER):
+            return
+        if len(self._kept) == self._kept.maxlen:
+            self._dropped = True
+            if isinstance(self._kept[0], PromptTaken):
+                self._prompt = self._kept[0]
+        self._kept.append(event)
+
+    def facts(self) -> Iterator[AnyFact]:
+        """What draws the kept events, whole turns where there are any, a call always with its end.
+
+        Calls of a turn that has no end yet are left open: who closes the turn closes them.
+        """
+        if not self._dropped:
+            return _facts(self._kept)
+        return _facts([Notice(level="info", message=EARLIER), *self._whole_turns()])
+
+    def _whole_turns(self) -> list[AnyEvent]:
+        kept = list(self._kept)
+        for position, event in enumerate(kept):
+            if isinstance(event, PromptTaken):
+                return kept[position:]
+        return [self._prompt, *kept] if self._prompt else kept
+
+
 def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
-    """The facts that draw these events; calls that broke off are closed as interrupted."""
-    open_calls: dict[str, str] = {}
+    """The facts that draw these events."""
+    replay = Replay()
+    for event in events:
+        replay.apply(event)
+    return replay.facts()
+
+
+def _facts(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
+    running: dict[str, str] = {}
     for event in events:
         match event:
             case PromptTaken(turn=turn, text=text):
+                yield from _cut_off(running)
                 yield TurnStarted(turn=turn, prompt=text)
             case MessageAppended(turn=turn, message=message):
                 said = _decode(message)
-                if said.role == "assistant" and isinstance(said.content, str):
+                if isinstance(said.content, str):
                     yield MessageDelta(turn=turn, kind="text", text=said.content)
             case CallStarted(call_id=call_id, name=name, summary=summary):
-                open_calls[call_id] = name
+                running[call_id] = name
                 yield ToolStarted(call_id=call_id, name=name, summary=summary)
-            case CallEnded():
-                open_calls.pop(event.call_id, None)
+            case CallEnded() if running.pop(event.call_id, None) is not None:
                 yield ToolFinished(
                     call_id=event.call_id,
                     name=event.name,
@@ -63,6 +118,7 @@ def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
                     display=event.display,
                 )
             case TurnEnded():
+                yield from _cut_off(running)
                 yield TurnFinished(
                     turn=event.turn,
                     status=event.status,
@@ -71,9 +127,18 @@ def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
                 )
             case Notice(level=level, message=message):
                 yield NoticeRaised(level=level, message=message)
+            case ConversationCompacted():
+                yield CompactionFinished(
+                    method=event.method, before_tokens=event.before_tokens, after_tokens=event.after_tokens
+                )
             case _:
                 pass
-    for call_id, name in open_calls.items():
+
+
+def _cut_off(running: dict[str, str]) -> Iterator[ToolFinished]:
+    """End the calls whose ends were lost."""
+    for call_id, name in running.items():
         yield ToolFinished(
             call_id=call_id, name=name, status="cancelled", duration_ms=0, display="interrupted"
         )
+    running.clear()

@@ -1,0 +1,139 @@
+"""The conversation as a session's events tell it: whatever was lost, a strict server accepts what is left.
+
+Rules
+-----
+Every call of an answer gets exactly one result, in the order of the calls; a result that was not recorded is
+stood in for by one that says so. A result that no call waits for, and an answer that says and calls nothing,
+are left out, and so is what is no message. The system message stands first, also when it was written again
+in mid session.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from actors.calls import failure
+from actors.conversation import encode_tool_result
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Call(msgspec.Struct, frozen=True):
+    id: str
+    function: _Function = _Function()
+
+
+class _Message(msgspec.Struct, frozen=True):
+    role: str
+    content: object = None
+    tool_calls: tuple[_Call, ...] | None = None
+    tool_call_id: str = ""
+
+
+_decode = msgspec.json.Decoder(_Message).decode
+
+
+class Messages:
+    """Collects what the log holds; looks into it only when it is asked for the conversation."""
+
+    def __init__(self) -> None:
+        self._system = b""
+        self._collected: list[bytes | str] = []
+        """Messages, and the ids of calls where they began."""
+
+    def add(self, message: bytes) -> None:
+        """Take the next message, encoded."""
+        if message.startswith(b'{"role":"system"'):
+            self._system = message
+        else:
+            self._collected.append(message)
+
+    def begin(self, call_id: str) -> None:
+        """Note that a call of the last answer was begun."""
+        self._collected.append(call_id)
+
+    def replace(self, messages: Iterable[bytes]) -> None:
+        """Start over behind the system message; what was open went with the rest."""
+        self._collected = list(messages)
+
+    def balanced(self) -> tuple[bytes, ...]:
+        """The conversation."""
+        balanced = self._balance()
+        balanced.close()
+        return ((self._system,) if self._system else ()) + tuple(balanced.kept)
+
+    def stand_ins(self) -> tuple[bytes, ...]:
+        """The results at its end that are stood in for."""
+        balanced = self._balance()
+        recorded = len(balanced.kept)
+        balanced.close()
+        return tuple(balanced.kept[recorded:])
+
+    def _balance(self) -> "_Balanced":
+        balanced = _Balanced()
+        for collected in self._collected:
+            if isinstance(collected, str):
+                balanced.begun.add(collected)
+            else:
+                balanced.add(collected)
+        return balanced
+
+
+class _Balanced:
+    """Messages in which every call gets its one result, in order, and nothing else claims to be one."""
+
+    def __init__(self) -> None:
+        self.kept: list[bytes] = []
+        self.begun: set[str] = set()
+        self._open: list[_Call] = []
+
+    def add(self, encoded: bytes) -> None:
+        try:
+            message = _decode(encoded)
+        except msgspec.ValidationError:
+            return
+        if message.role == "tool":
+            self._answer(message.tool_call_id, encoded)
+            return
+        self.close()
+        if message.role == "assistant":
+            if not message.tool_calls and _is_empty(message.content):
+                return
+            self._open = list(message.tool_calls or ())
+            self.begun.clear()
+        self.kept.append(encoded)
+
+    def close(self) -> None:
+        """Give every open call the honest result that there is none."""
+        while self._open:
+            call = self._open.pop(0)
+            self.kept.append(encode_tool_result(call.id, _interrupted(call, call.id in self.begun)))
+
+    def _answer(self, call_id: str, encoded: bytes) -> None:
+        if all(call.id != call_id for call in self._open):
+            return
+        later = self._open
+        position = next(index for index, call in enumerate(later) if call.id == call_id)
+        self._open, later = later[:position], later[position + 1 :]
+        self.close()
+        self._open = later
+        self.kept.append(encoded)
+
+
+def _is_empty(content: object) -> bool:
+    return not content or (isinstance(content, str) and not content.strip())
+
+
+def _interrupted(call: _Call, begun: bool) -> str:
+    name = call.function.name or "the tool"
+    if begun:
+        message = (
+            f"Fido was interrupted while {name} was running; its result was lost, it may have taken effect."
+        )
+        next_step = "Look at the current state before you repeat the call."
+    else:
+        message = f"Fido was interrupted before it recorded a start of {name}; it most likely had no effect."
+        next_step = "Repeat the call if it is still needed."
+    return failure("interrupted", message, next_step)
