@@ -43,7 +43,10 @@ class Plans(Protocol):
 class Session(Books, Protocol):
     """Where the session is recorded."""
 
-    turn: int
+    @property
+    def turn(self) -> int:
+        """Number of the running turn, or of the last one."""
+        ...
 
     def record(self, event: AnyEvent) -> None: ...
 

@@ -41,8 +41,9 @@ def record_of(earlier: Sequence[Turn], limit: int) -> str:
     The oldest are left out first, and no prompt takes more than half.
     """
     told: list[str] = []
+    most = limit // 2
     for turn in reversed(earlier):
-        quoted = _quoted(turn, limit // 2)
+        quoted = _quoted(turn, most)
         limit -= weight(quoted)
         if limit < 0:
             break
@@ -50,7 +51,7 @@ def record_of(earlier: Sequence[Turn], limit: int) -> str:
     missing = len(earlier) - len(told)
     if not earlier:
         return f"{_HISTORY}\n\nThere was no earlier prompt: only work on the running one was replaced."
-    left_out = [f"[{missing} older prompts left out]"] if missing else []
+    left_out = [f"[older prompts left out: {missing}]"] if missing else []
     return "\n\n".join([_HISTORY, "The user's earlier prompts, word for word:", *left_out, *told])
 
 
