@@ -43,6 +43,12 @@ def share(part: int, whole: int) -> str:
     return f"{round(100 * part / whole)}%" if whole > 0 else "0%"
 
 
+def moment(stamp: str, now: datetime) -> str:
+    """Return an ISO 8601 time as its day and, of earlier days, the time of day; at most 17 characters."""
+    said = day(stamp, now)
+    return said if not said or ":" in said else f"{said} {datetime.fromisoformat(stamp).astimezone():%H:%M}"
+
+
 def day(stamp: str, now: datetime) -> str:
     """Return an ISO 8601 time as a person would say it at `now`; empty when it is none.
 

@@ -50,11 +50,11 @@ class Recall:
         return [session for session in self.matching(now) if session.session_id != open_id]
 
 
-def changed(session: SessionSummary, now: datetime) -> str:
-    """Return when something last happened in a session, as a person says it."""
-    return figures.day(session.changed_at or session.started_at, now)
+def changed_at(session: SessionSummary) -> str:
+    """Return the time when something last happened in a session."""
+    return session.changed_at or session.started_at
 
 
 def _searched(session: SessionSummary, now: datetime) -> str:
-    when = f"{changed(session, now)} {session.changed_at}"
+    when = f"{figures.moment(changed_at(session), now)} {changed_at(session)}"
     return f"{session.first_prompt} {session.session_id} {session.model} {when}".casefold()

@@ -81,12 +81,15 @@ class Screen(urwid.Widget):
             return _too_small(columns, rows)
         above = self._above(columns)
         below = self._below(columns, rows - len(above) - _TRANSCRIPT_ROWS)
+        overlay = self.overlay
         parts = [(row.render((columns,)), None, False) for row in above]
-        tail = [(widget.render((columns,), has_focus), None, has_focus) for widget, has_focus in below]
+        tail = [
+            (widget.render((columns,), has_focus and overlay is None), None, has_focus)
+            for widget, has_focus in below
+        ]
         middle = rows - len(above) - sum(canvas.rows() for canvas, _, _ in tail)
         parts.append((self._body(columns, middle), None, False))
         screen = urwid.CanvasCombine([*parts, *tail])
-        overlay = self.overlay
         return screen if overlay is None else overlaid(screen, overlay, self.view.glyphs)
 
     @property

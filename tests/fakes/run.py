@@ -1,7 +1,7 @@
 """The other processes of a run, played by the test: they publish what it tells and note what they hear."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -110,9 +110,9 @@ class PlayedRun:
 
 
 @asynccontextmanager
-async def played_run(workspace: Path) -> AsyncIterator[PlayedRun]:
+async def played_run(workspace: Path, flags: Mapping[str, object] | None = None) -> AsyncIterator[PlayedRun]:
     """A parent with an open session, a plan store and a supervisor."""
-    with run_place(workspace) as place:
+    with run_place(workspace, flags=flags or {}) as place:
         workspace_directory = place.workspace_directory
         workspace_directory.mkdir(exist_ok=True)
         run = PlayedRun(place)

@@ -1,11 +1,7 @@
 """The real screen in a real terminal; the test plays the other processes."""
 
-import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from functools import wraps
 from pathlib import Path
 
 import psutil
@@ -16,7 +12,6 @@ from ipc.messages import (
     CancelTurn,
     ClearPlan,
     GetPlan,
-    MessageDelta,
     NoticeRaised,
     PlanChanged,
     ProcessExited,
@@ -29,7 +24,8 @@ from ipc.messages import (
 )
 from tests.fakes.facts import HOSTILE_TEXTS, PLAN, activity, approval, finished, session, usage
 from tests.fakes.launch import command
-from tests.fakes.run import PlayedParent, PlayedRun, played_run
+from tests.fakes.run import PlayedParent, played_run
+from tests.fakes.scene import played, say, scene
 from tests.fakes.terminal import (
     ALT_ENTER,
     ALT_UP,
@@ -44,33 +40,6 @@ from tests.fakes.terminal import (
 )
 
 WIDTHS = [40, 60, 80, 120, 200]
-Scene = tuple[PlayedRun, TerminalProgram]
-
-
-def played(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run an async test to its end."""
-
-    @wraps(test)
-    def run(*args: object, **kwargs: object) -> None:
-        asyncio.run(test(*args, **kwargs))  # type: ignore[arg-type]
-
-    return run
-
-
-@asynccontextmanager
-async def scene(
-    workspace: Path, columns: int = 80, rows: int = 24, **environment: str
-) -> AsyncIterator[Scene]:
-    """A run with an open session, and the screen drawing it."""
-    async with played_run(workspace) as run:
-        start = command("ui.app", run.place.directory, os.getpid())
-        with TerminalProgram(start, columns, rows, environment) as terminal:
-            await terminal.shows("ready")
-            yield run, terminal
-
-
-def say(text: str, turn: int = 1) -> MessageDelta:
-    return MessageDelta(turn=turn, kind="text", text=text)
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

@@ -5,15 +5,16 @@ from typing import ClassVar, Final
 import urwid
 
 from ipc.messages import SessionSummary
-from ui import keys
-from ui.recall import Recall, changed
+from ui import figures, keys
+from ui.recall import Recall, changed_at
 from ui.view import View
 from ui.widgets.composer import LineEditor
-from ui.widgets.row import Content, Part, Size, draw, fit, width
+from ui.widgets.row import Content, Part, Size, draw, fit
 
-_DATE_COLUMNS: Final = 12
+_NARROW: Final = 60
+"""Columns below which a day stands without its time."""
 _AROUND: Final = 3
-"""Rows above the list: head, search line, an empty one."""
+"""Rows above the list: head, search line, names of the columns."""
 _STEPS: Final[dict[str, int]] = {"line_up": -1, "line_down": 1, "oldest": -(10**6), "newest": 10**6}
 
 
@@ -73,7 +74,8 @@ class RecallList(urwid.Widget):
         search = urwid.CanvasJoin(
             [(mark, None, False, 2), (self._search.render((room,), focus), None, True, room)]
         )
-        parts = [draw(self._fit(self._head(matching), columns), columns), search, draw([], columns), *lines]
+        above = [draw(self._fit(head, columns), columns) for head in (self._head(matching), _names(columns))]
+        parts = [above[0], search, above[1], *lines]
         canvas = urwid.CanvasCombine([(part, None, part is search) for part in parts])
         canvas.pad_trim_top_bottom(0, rows - canvas.rows())
         return canvas
@@ -90,15 +92,14 @@ class RecallList(urwid.Widget):
         now, glyphs = self._view.wall(), self._view.glyphs
         is_open = session.session_id == self._open_id
         chosen = session == self._recall.chosen(now, self._open_id)
-        date = changed(session, now)
+        when = (figures.day if columns < _NARROW else figures.moment)(changed_at(session), now)
         state = "open" if is_open else "running" if session.running else ""
-        turns = "1 turn" if session.turns == 1 else f"{session.turns} turns"
         left: list[Part] = [
             ("brand", f"{glyphs.chosen if chosen else ' '} "),
-            ("dim", date + " " * max(1, _DATE_COLUMNS - width(date))),
+            ("dim", when.ljust(_when_columns(columns))),
             (None, session.first_prompt),
         ]
-        right: list[Part] = [("warning", f"{state} "), ("dim", f"{turns:>9} ")]
+        right: list[Part] = [("warning", f"{state} "), ("dim", f"{session.turns:>4} ")]
         canvas = draw(self._fit((left, right), columns), columns, "strong" if chosen else None)
         if is_open:
             canvas.fill_attr_apply(dict.fromkeys((None, "brand", "warning"), "dim"))
@@ -123,6 +124,15 @@ class RecallList(urwid.Widget):
     def _open_id(self) -> str:
         session = self._view.state.conversation.session
         return "" if session is None else session.session_id
+
+
+def _when_columns(columns: int) -> int:
+    return 12 if columns < _NARROW else 18
+
+
+def _names(columns: int) -> Content:
+    """Return the names of the columns."""
+    return [("dim", f"  {'last used'.ljust(_when_columns(columns))}first prompt")], [("dim", "turns ")]
 
 
 def _search_line() -> LineEditor:

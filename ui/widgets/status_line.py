@@ -54,11 +54,12 @@ def _figures(view: View, *, short: bool) -> list[list[Part]]:
     size = context(talk, session)
     shown = size.split()[-1] if short else size
     turn, total = usage.turn, usage.total
-    figures_ += [
-        [("dim", "context "), (None, shown)],
-        [("dim", "turn "), (None, figures.count(turn.prompt_tokens + turn.completion_tokens))],
-        [(None, figures.count(total.prompt_tokens + total.completion_tokens)), ("dim", " tokens")],
-    ]
+    figures_.append([("dim", "context "), (None, shown)])
+    if spent := turn.prompt_tokens + turn.completion_tokens:
+        figures_.append([("dim", "turn "), (None, figures.count(spent))])
+    figures_.append(
+        [(None, figures.count(total.prompt_tokens + total.completion_tokens)), ("dim", " tokens")]
+    )
     if total.cached_tokens:
         cached = figures.share(total.cached_tokens, total.prompt_tokens)
         figures_.append([(None, cached), ("dim", " cached")])

@@ -36,13 +36,13 @@ def _markup(talk: Conversation) -> list[Part]:
     session, usage = talk.session, talk.usage
     if session is None or usage is None:
         return [("dim", "Nothing was sent to a model yet.")]
-    parts: list[Part] = []
+    parts: list[Part] = [("strong", "Context\n"), *_line("now", context(talk, session, exact=True))]
     sections = {"This turn": usage.turn, "This session, subagents included": usage.total}
     if usage.subagent != Usage():
         sections["Subagents, of that"] = usage.subagent
     for title, used in sections.items():
-        parts += [("strong", f"\n{title}\n"), *_section(used)]
-    return [*parts, ("strong", "\nContext\n"), *_line("now", context(talk, session, exact=True))]
+        parts += [("strong", f"\n\n{title}\n"), *_section(used)]
+    return parts
 
 
 def _section(used: Usage) -> list[Part]:
@@ -50,14 +50,14 @@ def _section(used: Usage) -> list[Part]:
     if used.prompt_tokens:
         sent += f", {figures.share(used.cached_tokens, used.prompt_tokens)} of them cached"
     return [
-        *_line("sent", sent),
-        *_line("received", f"{used.completion_tokens:,} tokens"),
+        *_line("sent", f"{sent}\n"),
+        *_line("received", f"{used.completion_tokens:,} tokens\n"),
         *_line("cost", "unknown" if used.cost_usd is None else figures.money(used.cost_usd)),
     ]
 
 
 def _line(label: str, said: str) -> list[Part]:
-    return [("dim", f"  {label}".ljust(_LABEL_COLUMNS)), (None, f"{said}\n")]
+    return [("dim", f"  {label}".ljust(_LABEL_COLUMNS)), (None, said)]
 
 
 def context(talk: Conversation, session: SessionOpened, *, exact: bool = False) -> str:

@@ -1,0 +1,169 @@
+"""Choosing an earlier session, at the widths people use."""
+
+from datetime import timedelta
+
+import pytest
+
+from ipc.messages import ListSessions, OpenSession, PlanChanged, SessionSummary, StartTurn, TurnStarted
+from tests.fakes.facts import HOSTILE_TEXTS, PLAN, session, usage
+from tests.fakes.screen import TODAY, Desktop, stamp
+from ui.state import rebuild
+
+WIDTHS = [40, 60, 80, 120, 200]
+OPEN_ID = session().session_id
+
+
+def summary(number: int, first_prompt: str, **changes: object) -> SessionSummary:
+    at = stamp(TODAY - timedelta(days=number))
+    fields: dict[str, object] = {
+        "session_id": f"s-{number}", "started_at": at, "changed_at": at, "model": "gpt-5-mini",
+        "turns": number + 1, "running": False, "first_prompt": first_prompt,
+    }  # fmt: skip
+    return SessionSummary(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+SESSIONS = (
+    summary(0, "Now", session_id=OPEN_ID, running=True),
+    summary(1, "Fix the parser"),
+    summary(2, "Write docs", running=True),
+    summary(30, "PARSER: which errors?", turns=412),
+)
+
+
+def recalling(
+    columns: int = 80, rows: int = 24, sessions: tuple[SessionSummary, ...] | None = SESSIONS
+) -> Desktop:
+    """The picker, opened by its command; the list has come unless it is None."""
+    desk = Desktop(columns, rows).tell(session(), usage()).type("/recall").press("enter")
+    assert desk.orders.pop() == ListSessions()
+    if sessions is not None:
+        assert desk.view.desk.recall is not None
+        desk.view.desk.recall.fill(sessions)
+    return desk
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 10), (60, 24), (80, 24), (120, 30), (200, 50)])
+def test_every_session_is_shown_with_date_first_prompt_and_turns(columns: int, rows: int) -> None:
+    desk = recalling(columns, rows)
+    seen = ""
+    for _ in SESSIONS:
+        seen += desk.text
+        desk.press("down")
+    for texts in (
+        ("14:30", "Now", "open", "1"),
+        ("yesterday", "Fix the pa", "2"),
+        ("Monday", "Write d", "running", "3"),
+        ("3 Feb 2025", "PARSER", "412"),
+    ):
+        line = next(line for line in seen.splitlines() if texts[1] in line)
+        assert all(text in line for text in texts)
+
+
+def test_it_opens_at_once_and_says_that_it_loads() -> None:
+    assert "Loading…" in recalling(sessions=None).text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_an_empty_workspace_says_so_in_words(columns: int) -> None:
+    assert "There is no earlier session in this workspace." in recalling(columns, sessions=()).words
+    assert recalling(sessions=()).press("enter", "down", "page down").orders == []
+
+
+def test_the_chosen_session_is_opened() -> None:
+    assert recalling().press("enter").orders == [OpenSession(session_id="s-1")]
+    assert recalling().press("down", "down", "down", "enter").orders == [OpenSession(session_id="s-30")]
+    assert recalling().press("page down", "up", "enter").orders == [OpenSession(session_id="s-2")]
+    assert recalling().press("page down", "page up", "enter").orders == [OpenSession(session_id="s-1")]
+
+
+def test_the_open_session_can_not_be_chosen() -> None:
+    desk = recalling().press("up", "up", "up")
+    assert "›" not in desk.line_with("Now")
+    assert desk.press("enter").orders == [OpenSession(session_id="s-1")]
+    assert recalling(sessions=SESSIONS[:1]).press("enter").orders == []
+
+
+@pytest.mark.parametrize("query", ["parser", "PARSER", "errors parser", "parser 2025", "yest"])
+def test_typing_keeps_the_sessions_that_hold_every_word_in_any_case(query: str) -> None:
+    desk = recalling().type(query)
+    assert "docs" not in desk.text
+    assert "parser" in desk.text.replace(f"› {query}", "").lower()
+    assert desk.press("enter").orders
+
+
+def test_a_search_without_a_match_says_so_and_opens_nothing() -> None:
+    desk = recalling().type("nowhere")
+    assert "No session holds these words." in desk.text
+    assert desk.press("enter").orders == []
+    assert "Write docs" in desk.press(*["backspace"] * 7).text
+
+
+def test_a_session_stays_chosen_while_it_matches() -> None:
+    desk = recalling().press("down", "down").type("pars")
+    assert "›" in desk.line_with("PARSER")
+    assert desk.press("enter").orders == [OpenSession(session_id="s-30")]
+
+
+def test_a_paste_is_searched_for_and_never_opens_anything() -> None:
+    desk = recalling().press("begin paste", *"write", "enter", "esc", *"docs", "end paste")
+    assert desk.orders == []
+    assert "› write docs" in desk.text
+    assert desk.press("enter").orders == [OpenSession(session_id="s-2")]
+
+
+@pytest.mark.parametrize("key", ["esc", "ctrl c"])
+def test_it_is_closed_without_a_choice_and_the_draft_is_as_before(key: str) -> None:
+    desk = recalling().type("words").press(key)
+    assert "Earlier sessions" not in desk.text
+    assert "words" not in desk.text
+    assert desk.orders == []
+    assert desk.type("a draft").press("enter").orders == [StartTurn(prompt="a draft")]
+
+
+def test_a_long_list_scrolls_with_the_choice() -> None:
+    desk = recalling(80, 14, tuple(summary(number, f"prompt {number}.") for number in range(300)))
+    assert "prompt 0." in desk.text
+    for _ in range(299):
+        desk.press("down")
+        desk.draw()
+    assert "›" in desk.line_with("prompt 299.")
+    assert "prompt 0." not in desk.text
+    desk.press("page up")
+    assert "›" in desk.line_with("prompt 29")
+    assert "prompt 0." in desk.press("ctrl home").text
+
+
+@pytest.mark.parametrize("text", HOSTILE_TEXTS)
+def test_a_hostile_prompt_is_drawn_literally(text: str) -> None:
+    desk = recalling(120, 24, (summary(1, text), summary(2, "[/x] [b {0} 100% %s")))
+    assert "[/x] [b {0} 100% %s" in desk.text
+    for character in "\x1b\x07\u202e\u200d":
+        assert character not in desk.text
+
+
+def test_opening_another_session_is_said_until_its_conversation_is_there() -> None:
+    desk = Desktop().tell(session(), TurnStarted(turn=1, prompt="The old prompt")).type("a draft")
+    desk.tell(PlanChanged(plan=PLAN))
+    desk.view.desk.pick()
+    assert desk.view.desk.recall is not None
+    desk.view.desk.recall.fill(SESSIONS)
+    desk.tell().press("enter")
+    assert desk.orders == [ListSessions(), OpenSession(session_id="s-1")]
+    assert "Opening s-1…" in desk.text
+    assert "opening" in desk.lines[0]
+    rebuild(
+        desk.view.state, "parent", (session(session_id="s-1"), TurnStarted(turn=1, prompt="Fix the parser"))
+    )
+    desk.tell()
+    assert "Opening" not in desk.text
+    assert "› Fix the parser" in desk.text
+    assert "The old prompt" not in desk.text
+    assert "a draft" in desk.text
+    assert "carried over" in desk.text
+
+
+def test_the_cursor_is_in_the_search_line() -> None:
+    desk = recalling().type("pars")
+    column, row = desk.draw().cursor or (0, 0)
+    assert desk.lines[row][:column].endswith("pars")
+    assert Desktop().tell(session()).press("f1").draw().cursor is None
