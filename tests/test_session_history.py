@@ -4,15 +4,13 @@ import json
 from itertools import count
 from typing import Any
 
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.conversation import encode_assistant, encode_system, encode_tool_result, encode_user
+from actors.conversation import encode_assistant, encode_system, encode_user
 from actors.session.events import (
     AnyEvent,
     CallEnded,
-    CallStarted,
     MessageAppended,
     PlanWritten,
     PromptTaken,
@@ -20,29 +18,11 @@ from actors.session.events import (
     UsageRecorded,
 )
 from actors.session.history import History, add_usage, fold
-from ipc.messages import ToolCall, Usage
+from ipc.messages import Usage
 from tests.fakes.plans import plan, step
-from tests.fakes.session_events import HEADER, said
+from tests.fakes.session_events import HEADER, appended, asks, begun, prompted, result, said
 
-
-def appended(message: bytes, turn: int = 1) -> MessageAppended:
-    return MessageAppended(turn=turn, message=msgspec.Raw(message))
-
-
-def asks(*call_ids: str, text: str = "") -> MessageAppended:
-    calls = [ToolCall(id=call_id, name="bash_exec", arguments="{}") for call_id in call_ids]
-    return appended(encode_assistant(text, calls))
-
-
-def result(call_id: str, text: str = "fine") -> MessageAppended:
-    return appended(encode_tool_result(call_id, text))
-
-
-def begun(call_id: str) -> CallStarted:
-    return CallStarted(turn=1, call_id=call_id, name="bash_exec", arguments="{}")
-
-
-PROMPT = [PromptTaken(turn=1, text="hello", at="now"), appended(encode_user("hello"))]
+PROMPT = prompted()
 ENDED = TurnEnded(turn=1, status="completed", final_text="done")
 
 
