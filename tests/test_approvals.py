@@ -13,6 +13,7 @@ from actors.permissions.policy import Rules
 from actors.session.log import SessionLog
 from actors.session.recorder import Recorder
 from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.tools.snapshots import NOTHING_KEPT
 from ipc.errors import LocalFault
 from ipc.messages import AnyFact, AskRaised, Refused, SettleAsk, ToolCall
 from tests.fakes.session_events import HEADER
@@ -37,7 +38,10 @@ class Desk:
         return [fact for fact in self.facts if isinstance(fact, AskRaised)]
 
     def check(self, command: str) -> Refusal | None:
-        tool, given = BashExec(Workspace(Path("/"))), BashExecInput.model_validate({"command": command})
+        tool, given = (
+            BashExec(Workspace(Path("/")), NOTHING_KEPT),
+            BashExecInput.model_validate({"command": command}),
+        )
         call = ToolCall(id="c", name="bash_exec", arguments="{}")
         return asyncio.run(self.approvals.check(tool, given, call))
 

@@ -14,6 +14,7 @@ import pytest
 from actors.files.workspace import Workspace
 from actors.process_tree import children
 from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.tools.snapshots import NOTHING_KEPT
 from actors.tools.tool import Invocation
 from tests.fakes.calling import call, refusal
 from tests.fakes.fido import wait_until
@@ -36,7 +37,7 @@ sleep 1006
 @pytest.fixture
 def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BashExec]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    made = BashExec(Workspace(tmp_path), head=1000, tail=1000)
+    made = BashExec(Workspace(tmp_path), NOTHING_KEPT, head=1000, tail=1000)
     yield made
     made._shell.close()
 
@@ -271,15 +272,17 @@ def test_everything_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 import asyncio, os, signal
 from pathlib import Path
 from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.tools.snapshots import NOTHING_KEPT
+from actors.tools.tool import Invocation
 from actors.files.workspace import Workspace
 
 async def main():
-    tool = BashExec(Workspace(Path(sys.argv[1])))
-    first = await tool.run(BashExecInput(command="setsid sleep 1000 & echo $!"), None)
+    tool = BashExec(Workspace(Path(sys.argv[1])), NOTHING_KEPT)
+    first = await tool.run(BashExecInput(command="setsid sleep 1000 & echo $!"), Invocation("one"))
     print(first.content, flush=True)
     os.mkfifo(sys.argv[1] + "/ready")
     command = "setsid sleep 1001 & echo $! $$ > ready; sleep 1002"
-    asyncio.ensure_future(tool.run(BashExecInput(command=command), None))
+    asyncio.ensure_future(tool.run(BashExecInput(command=command), Invocation("two")))
     print(await asyncio.to_thread(Path(sys.argv[1] + "/ready").read_text), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 

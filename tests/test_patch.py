@@ -10,12 +10,13 @@ import pytest
 
 from actors.files.workspace import Workspace
 from actors.tools.patch import Patch, PatchInput
+from actors.tools.snapshots import NOTHING_KEPT
 from tests.fakes.calling import call, refusal
 
 
 @pytest.fixture
 def tool(tmp_path: Path) -> Patch:
-    return Patch(Workspace(tmp_path))
+    return Patch(Workspace(tmp_path), NOTHING_KEPT)
 
 
 def test_an_edit_shows_a_diff_and_says_where(tool: Patch, tmp_path: Path) -> None:
@@ -107,7 +108,7 @@ def test_a_read_only_file_is_left_alone() -> None:
         path = Path(name) / "a"
         path.write_text("one\n", encoding="utf-8")
         path.chmod(0o444)
-        told = refusal(Patch(Workspace(Path(name))), path="a", old_text="one", new_text="two")
+        told = refusal(Patch(Workspace(Path(name)), NOTHING_KEPT), path="a", old_text="one", new_text="two")
         assert told.code == "read_only"
         assert path.read_text(encoding="utf-8") == "one\n"
 

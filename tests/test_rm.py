@@ -5,13 +5,14 @@ from pathlib import Path
 
 from actors.files.workspace import Workspace
 from actors.tools.rm import Rm
+from actors.tools.snapshots import NOTHING_KEPT
 from tests.fakes.calling import call, refusal
 
 
 def test_rm_removes_files_pipes_and_links_but_no_target(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / "precious").write_text("x", encoding="utf-8")
-    tool = Rm(Workspace(tmp_path / "work"))
+    tool = Rm(Workspace(tmp_path / "work"), NOTHING_KEPT)
     (tmp_path / "work" / "file").touch()
     (tmp_path / "work" / "link").symlink_to("../precious")
     (tmp_path / "work" / "here").symlink_to(".")
@@ -28,7 +29,7 @@ def test_rm_refuses_folders_strangers_and_git(tmp_path: Path) -> None:
     (tmp_path / "work" / "folder").mkdir(parents=True)
     (tmp_path / "precious").touch()
     (tmp_path / "work" / "out").symlink_to("..")
-    tool = Rm(Workspace(tmp_path / "work"))
+    tool = Rm(Workspace(tmp_path / "work"), NOTHING_KEPT)
     assert "rmdir" in refusal(tool, path="folder").next_step
     assert refusal(tool, path="missing").code == "not_found"
     for path in ("../precious", "out/precious", "/etc/passwd"):

@@ -7,6 +7,7 @@ import pytest
 
 from actors.files.workspace import Workspace
 from actors.tools.rmdir import Rmdir
+from actors.tools.snapshots import NOTHING_KEPT
 from tests.fakes.calling import call, refusal
 
 
@@ -17,7 +18,7 @@ def tool(tmp_path: Path) -> Rmdir:
     (tmp_path / "work" / "full" / "deep" / "file").touch()
     (tmp_path / "precious").mkdir()
     (tmp_path / "precious" / "file").touch()
-    return Rmdir(Workspace(tmp_path / "work"))
+    return Rmdir(Workspace(tmp_path / "work"), NOTHING_KEPT)
 
 
 def test_rmdir_removes_an_empty_folder_and_no_full_one(tool: Rmdir, tmp_path: Path) -> None:

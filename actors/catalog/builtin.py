@@ -15,6 +15,7 @@ from actors.tools.read_file import ReadFile
 from actors.tools.ripgrep import Ripgrep
 from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
+from actors.tools.snapshots import NOTHING_KEPT, Snapshots
 from actors.tools.tool import Effect
 from actors.tools.update_plan import PlanClient, UpdatePlan
 
@@ -26,18 +27,22 @@ EFFECTS: Final[dict[str, Effect]] = {tool.name: tool.effect for tool in TOOLS}
 
 
 def parent_tools(
-    workspace: Workspace, plans: PlanClient, asker: Asker, delegator: Delegator
+    workspace: Workspace,
+    plans: PlanClient,
+    asker: Asker,
+    delegator: Delegator,
+    snapshots: Snapshots = NOTHING_KEPT,
 ) -> dict[str, AnyTool]:
     """Everything."""
     return _by_name(
         [
             AskUser(asker),
-            BashExec(workspace),
+            BashExec(workspace, snapshots),
             DelegateTool(delegator),
-            Mkdir(workspace),
-            Patch(workspace),
-            Rm(workspace),
-            Rmdir(workspace),
+            Mkdir(workspace, snapshots),
+            Patch(workspace, snapshots),
+            Rm(workspace, snapshots),
+            Rmdir(workspace, snapshots),
             UpdatePlan(plans),
             *_readers(workspace),
         ]

@@ -161,6 +161,8 @@ class FilesChanged(Event, frozen=True):
     """The call."""
     changes: tuple[FileChange, ...]
     """Every path that differs, parents before what is in them."""
+    unkept: tuple[str, ...] = ()
+    """What the call may have changed besides, whose content was not kept; as a person reads it."""
 
 
 class FilesRestored(Event, frozen=True):

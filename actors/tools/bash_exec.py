@@ -10,6 +10,7 @@ from actors.files.workspace import Workspace, shown
 from actors.tools.shell import Shell, ShellLost
 from actors.tools.shell_host import Request
 from actors.tools.shell_text import told
+from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 DEFAULT_TIMEOUT_MS: Final = 120_000
@@ -50,9 +51,12 @@ class BashExec:
     effect: ClassVar[Effect] = "execute"
     input: ClassVar[type[BashExecInput]] = BashExecInput
 
-    def __init__(self, workspace: Workspace, head: int = HEAD_BYTES, tail: int = TAIL_BYTES) -> None:
+    def __init__(
+        self, workspace: Workspace, snapshots: Snapshots, head: int = HEAD_BYTES, tail: int = TAIL_BYTES
+    ) -> None:
         """`head` and `tail` are the bytes kept of the output's two ends."""
         self._workspace = workspace
+        self._snapshots = snapshots
         self._head = head
         self._tail = tail
         self._shell = Shell(without_keys(os.environ) | HINTS)
@@ -72,7 +76,8 @@ class BashExec:
             tail=self._tail,
         )
         try:
-            reply, output = await self._shell.run(request)
+            async with self._snapshots.around_command(invocation.call_id):
+                reply, output = await self._shell.run(request)
         except ShellLost:
             raise ToolFailure(
                 "runner_lost",

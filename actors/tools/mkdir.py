@@ -7,6 +7,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from actors.files.workspace import Workspace, os_failures, shown
+from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 
@@ -23,8 +24,9 @@ class Mkdir:
     effect: ClassVar[Effect] = "write"
     input: ClassVar[type[MkdirInput]] = MkdirInput
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, snapshots: Snapshots) -> None:
         self._workspace = workspace
+        self._snapshots = snapshots
 
     def summary(self, given: MkdirInput) -> str:
         return given.path
@@ -33,13 +35,14 @@ class Mkdir:
         path = self._workspace.resolve_for_change(given.path)
         name = shown(self._workspace.relative(path))
         with os_failures(name):
-            return ToolOutput(f"Made {name}." if _make(path, name) else f"{name} is there already.")
+            if _is_there(path, name):
+                return ToolOutput(f"{name} is there already.")
+            async with self._snapshots.around(invocation.call_id, path):
+                path.mkdir(parents=True)
+        return ToolOutput(f"Made {name}.")
 
 
-def _make(path: Path, name: str) -> bool:
-    if path.is_dir():
-        return False
-    if os.path.lexists(path):
+def _is_there(path: Path, name: str) -> bool:
+    if os.path.lexists(path) and not path.is_dir():
         raise ToolFailure("already_exists", f"{name} is there and no folder.", "Choose another name.")
-    path.mkdir(parents=True)
-    return True
+    return path.is_dir()

@@ -15,6 +15,7 @@ from actors.files.text_edit import MAX_LINES_TOLD, edit
 from actors.files.text_encoding import binary_kind
 from actors.files.unified_diff import diff
 from actors.files.workspace import Workspace, os_failures, shown
+from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 MAX_FILE_BYTES = 16 << 20
@@ -37,8 +38,9 @@ class Patch:
     effect: ClassVar[Effect] = "write"
     input: ClassVar[type[PatchInput]] = PatchInput
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, snapshots: Snapshots) -> None:
         self._workspace = workspace
+        self._snapshots = snapshots
 
     def summary(self, given: PatchInput) -> str:
         return given.path
@@ -49,7 +51,8 @@ class Patch:
 
     async def run(self, given: PatchInput, invocation: Invocation) -> ToolOutput:
         plan = self._plan(given)
-        self._workspace.replace(plan.path, plan.data, plan.like)
+        async with self._snapshots.around(invocation.call_id, plan.path):
+            self._workspace.replace(plan.path, plan.data, plan.like)
         return ToolOutput(plan.told, plan.display)
 
     def _plan(self, given: PatchInput) -> "_Plan":

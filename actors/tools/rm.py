@@ -6,6 +6,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from actors.files.workspace import Workspace, os_failures, shown
+from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 
@@ -22,8 +23,9 @@ class Rm:
     effect: ClassVar[Effect] = "write"
     input: ClassVar[type[RmInput]] = RmInput
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, snapshots: Snapshots) -> None:
         self._workspace = workspace
+        self._snapshots = snapshots
 
     def summary(self, given: RmInput) -> str:
         return given.path
@@ -35,5 +37,6 @@ class Rm:
         if stat.S_ISDIR(mode):
             raise ToolFailure("is_a_folder", f"{name} is a folder.", "Use rmdir.")
         with os_failures(name):
-            path.unlink()
+            async with self._snapshots.around(invocation.call_id, path):
+                path.unlink()
         return ToolOutput(f"Removed {'the link ' if stat.S_ISLNK(mode) else ''}{name}.")

@@ -9,6 +9,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from actors.files.workspace import Workspace, os_failures, shown
+from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 
@@ -26,8 +27,9 @@ class Rmdir:
     effect: ClassVar[Effect] = "write"
     input: ClassVar[type[RmdirInput]] = RmdirInput
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, snapshots: Snapshots) -> None:
         self._workspace = workspace
+        self._snapshots = snapshots
 
     def summary(self, given: RmdirInput) -> str:
         return f"{given.path} and all in it" if given.recursive else given.path
@@ -38,13 +40,10 @@ class Rmdir:
         if not stat.S_ISDIR(self._workspace.entry_status(path).st_mode):
             raise ToolFailure("not_a_folder", f"{name} is not a folder.", "Use rm.")
         with os_failures(name):
-            if not given.recursive:
-                _refuse_full(path, name)
-                removed = 0
-            else:
-                _refuse_repository(path, name)
-                removed = await _remove_content(path)
-            path.rmdir()
+            (_refuse_repository if given.recursive else _refuse_full)(path, name)
+            async with self._snapshots.around(invocation.call_id, path):
+                removed = await _remove_content(path) if given.recursive else 0
+                path.rmdir()
         return ToolOutput(
             f"Removed the folder {name}" + (f" and {removed} entries in it." if removed else ".")
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from actors.files.workspace import Workspace
 from actors.tools.bash_exec import BashExec
+from actors.tools.snapshots import NOTHING_KEPT
 from actors.tools.tool import Invocation
 from tests.bench.measure import Row, interleaved
 
@@ -17,7 +18,7 @@ COMMAND = f"head -c {SIZE} /dev/zero | tr '\\0' 'x'"
 
 def rows() -> list[Row]:
     with tempfile.TemporaryDirectory(prefix="fido-b-") as folder:
-        tool = BashExec(Workspace(Path(folder)))
+        tool = BashExec(Workspace(Path(folder)), NOTHING_KEPT)
         ours, floor = interleaved(5, lambda: asyncio.run(_ours(tool)), _bare)
     return [
         Row("a tool that prints 10 MB", 1000 * ours, 1000 * floor, "ms", 2.0, "floor: bare read of the pipe")

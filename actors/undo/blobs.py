@@ -1,0 +1,159 @@
+"""Contents that were kept: one append-only file a session, each content once, found by its SHA-256.
+
+One file and not thousands: keeping 20,000 files is one sequential write, dropping them one unlink.
+A record is the digest, the length and the bytes; what a crash leaves unfinished at the end is cut off.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import struct
+from pathlib import Path
+from typing import Final
+
+SESSIONS_KEPT: Final = 20
+BYTES_KEPT: Final = 2 << 30
+"""Of all sessions together, the running one aside."""
+STORE_BYTES: Final = 1 << 30
+"""Of one session."""
+
+CONTENTS: Final = "contents"
+_OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+_HEAD: Final = struct.Struct("<32sQ")
+
+
+class ContentLost(Exception):
+    """A content is not in the store, or not as it was kept."""
+
+
+class StoreFull(OSError):
+    """The session has kept as much as it may."""
+
+
+class Blobs:
+    """The store of one session; its folder is made when the first content is kept."""
+
+    def __init__(self, folder: Path, limit: int = STORE_BYTES) -> None:
+        """`folder` is the session's own; its neighbours are those of other sessions."""
+        self.folder = folder
+        self._limit = limit
+        self._fd = -1
+        self._size = 0
+        self._at: dict[str, int] = {}
+
+    def has(self, digest: str) -> bool:
+        self._open_existing()
+        return digest in self._at
+
+    def keep(self, data: bytes) -> str:
+        """Keep a content and return its name. Raises `OSError`, after which the store is as before."""
+        digest = hashlib.sha256(data)
+        name = digest.hexdigest()
+        self.hold()
+        if name in self._at:
+            return name
+        record = _HEAD.pack(digest.digest(), len(data)) + data
+        if self._size + len(record) > self._limit:
+            raise StoreFull(f"more than {self._limit >> 20} MB were kept in this session")
+        try:
+            _write_all(self._fd, record)
+        except OSError:
+            os.ftruncate(self._fd, self._size)
+            raise
+        self._at[name] = self._size
+        self._size += len(record)
+        return name
+
+    def get(self, digest: str) -> bytes:
+        """A content that was kept. Raises `ContentLost`, also when the disk gives back something else."""
+        self._open_existing()
+        if digest not in self._at:
+            raise ContentLost(digest)
+        offset = self._at[digest]
+        try:
+            _, length = _HEAD.unpack(os.pread(self._fd, _HEAD.size, offset))
+            data = os.pread(self._fd, length, offset + _HEAD.size)
+        except (OSError, struct.error) as error:
+            raise ContentLost(digest) from error
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise ContentLost(digest)
+        return data
+
+    def close(self) -> None:
+        """Give the file free; the next use opens it again."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+            self._at.clear()
+
+    def hold(self) -> None:
+        """Have the folder and hold it: one that is held is never swept. Raises `OSError`."""
+        if self._fd >= 0:
+            return
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self._fd = os.open(self.folder / CONTENTS, _OPEN | os.O_CREAT, 0o600)
+        self._take()
+        sweep(self.folder)
+
+    def _open_existing(self) -> None:
+        if self._fd < 0:
+            with contextlib.suppress(OSError):
+                self._fd = os.open(self.folder / CONTENTS, _OPEN)
+                self._take()
+
+    def _take(self) -> None:
+        fcntl.flock(self._fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        self._read_index()
+
+    def _read_index(self) -> None:
+        end, offset = os.fstat(self._fd).st_size, 0
+        while offset + _HEAD.size <= end:
+            digest, length = _HEAD.unpack(os.pread(self._fd, _HEAD.size, offset))
+            if offset + _HEAD.size + length > end:
+                break
+            self._at[digest.hex()] = offset
+            offset += _HEAD.size + length
+        if offset < end:
+            os.ftruncate(self._fd, offset)
+        self._size = offset
+
+
+def sweep(newest: Path) -> None:
+    """Remove the oldest sessions' folders beside `newest`, past the number and the bytes that are kept."""
+    found = [_age_and_size(folder) for folder in newest.parent.iterdir() if folder != newest]
+    total = 0
+    for number, (_, size, folder) in enumerate(sorted(found, reverse=True), 2):
+        total += size
+        if (number > SESSIONS_KEPT or total > BYTES_KEPT) and not _is_held(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _age_and_size(folder: Path) -> tuple[int, int, Path]:
+    try:
+        status = (folder / CONTENTS).lstat()
+    except OSError:
+        status = folder.lstat()
+    return status.st_mtime_ns, status.st_size, folder
+
+
+def _is_held(folder: Path) -> bool:
+    try:
+        fd = os.open(folder / CONTENTS, _OPEN)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
