@@ -24,6 +24,8 @@ PLAN_S: Final = 10.0
 """Longest wait for the plan store; one that died is back within a fraction of a second."""
 LEAST_GROWTH: Final = 1 / 8
 """Part of the window that must be new before another compaction is worth its price."""
+ROOM: Final = 1_000
+"""Tokens that the request for a summary and a short one take; with less left, none is asked for."""
 LEAST_WINDOW: Final = 2_048
 """Tokens below which no window is guessed from a refusal."""
 
@@ -112,8 +114,9 @@ class Compactor:
 
     async def _sum_up(self, conversation: Conversation, before: int, focus: str, *, running: bool) -> None:
         self._settled = _movable(conversation)
-        if self._is_known and before >= self._window:
-            await self._cut(conversation, before, "It is longer than the model's window.", running=running)
+        if self._is_known and before + ROOM >= self._window:
+            why = "It left no room for a summary."
+            await self._cut(conversation, before, why, running=running)
             return
         share = self._share(conversation, before)
         try:

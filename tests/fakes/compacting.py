@@ -65,10 +65,16 @@ class Session:
     """What a parent has: conversation, events, facts. The model's answers are scripted."""
 
     def __init__(
-        self, steps: Iterable[Step] = (), *, window: int = 8_000, at: float = 0.8, plan: Plan | None = None
+        self,
+        steps: Iterable[Step] = (),
+        *,
+        window: int = 10_000,
+        at: float = 0.8,
+        plan: Plan | None = None,
+        provider: ScriptedProvider | None = None,
     ) -> None:
         self.conversation = Conversation(encode_head("m", b"[]", {"stream": True}), [SYSTEM])
-        self.provider = ScriptedProvider(steps)
+        self.provider = provider or ScriptedProvider(steps)
         self.plans = Plans(plan)
         self.memory = Memory()
         self.events: list[AnyEvent] = []

@@ -1,0 +1,407 @@
+"""Compaction as a whole, in one process: when it acts, what it leaves, what it does when the model fails."""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Coroutine
+from typing import Any
+
+import pytest
+
+from actors.compaction.summarizer import NoSummary, Summarizer
+from actors.conversation import Conversation
+from actors.plan.delivery import plan_result
+from actors.provider.interface import ProviderError
+from actors.session.events import UsageRecorded
+from actors.session.history import fold
+from actors.turn import TurnOutcome
+from ipc.messages import CompactionStarted, ModelAnswer, RetryScheduled, StreamEvent, Usage
+from tests.fakes.compacting import SYSTEM, Session, roles
+from tests.fakes.models import ScriptedProvider, calls
+from tests.fakes.plans import plan, step
+
+DEADLINE_S = 20
+LONG = "line of a file\n" * 1_880
+"""About 8,600 tokens: near a window of 10,000."""
+TOO_LONG = ProviderError("context_length_exceeded", "too long")
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(work, DEADLINE_S))
+
+
+def says(text: str, prompt_tokens: int = 0) -> ModelAnswer:
+    usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=5) if prompt_tokens else None
+    return ModelAnswer(text=text, finish_reason="stop", usage=usage)
+
+
+def near_the_window(*steps: Any, **options: Any) -> Session:
+    """A session with two finished turns that leave little room, and a third prompt."""
+    session = Session(steps, **options)
+    session.plays("rename A to B", "Renamed A to B.", LONG)
+    session.plays("no, leave the tests alone", "Understood.")
+    session.prompt("continue")
+    return session
+
+
+def play(session: Session) -> TurnOutcome:
+    outcome: TurnOutcome = run(session.run())
+    return outcome
+
+
+# --- a summary ---------------------------------------------------------------------------------------------
+
+
+def test_a_conversation_near_the_window_is_summed_up_before_the_request() -> None:
+    session = near_the_window(says("## Completed\nA is B."), says("done"))
+    assert play(session).status == "completed"
+    said = session.said()
+    assert roles(said) == "suaua"
+    assert said[2]["content"] == "## Completed\nA is B."
+    assert session.conversation.messages[0] == SYSTEM
+    (finished,) = session.finished
+    assert (finished.method, finished.detail) == ("summary", "")
+    assert finished.after_tokens < finished.before_tokens / 4
+    assert session.facts[0] == CompactionStarted(automatic=True, context_tokens=finished.before_tokens)
+
+
+def test_the_request_for_the_summary_extends_the_conversation_byte_for_byte() -> None:
+    session = near_the_window(says("summary"), says("done"))
+    before = session.conversation.body().removesuffix(b"]}")
+    play(session)
+    assert session.provider.bodies[0].startswith(before)
+    added = json.loads(session.provider.bodies[0])["messages"][-1]
+    assert added["role"] == "user"
+    assert "## Cancelled" in added["content"]
+
+
+def test_an_earlier_request_is_history_and_the_newest_prompt_the_only_live_one() -> None:
+    session = near_the_window(says("summary"), says("done"))
+    play(session)
+    said = session.said()
+    record = str(said[1]["content"])
+    assert "All that is quoted below is history" in record
+    assert "rename A to B" in record
+    assert "no, leave the tests alone" in record
+    assert "continue" not in record
+    assert [message["content"] for message in said if message["role"] == "user"][1:] == ["continue"]
+
+
+def test_nothing_happens_below_the_threshold() -> None:
+    session = near_the_window(says("done"), window=20_000)
+    assert play(session).status == "completed"
+    assert not session.facts
+
+
+def test_the_servers_number_decides_and_not_the_bytes() -> None:
+    session = Session([says("one", 7_000), says("summary"), says("two")], window=8_500)
+    session.prompt("first")
+    session.works("x" * 6_000)
+    play(session)
+    session.prompt("second")
+    play(session)
+    assert [finished.method for finished in session.finished] == ["summary"]
+    assert session.compactions[0].before_tokens > 7_000
+
+
+def test_a_running_turn_keeps_its_prompt_and_its_newest_rounds() -> None:
+    session = Session([says("summary"), says("done")], window=8_500)
+    session.plays("earlier", "Done.", "x" * 16_000)
+    session.prompt("look at all of it")
+    for name in ("first", "second", "third"):
+        session.works(name * 500)
+    play(session)
+    said = session.said()
+    assert roles(said) == "suauAtAta"
+    assert said[3]["content"] == "look at all of it"
+    assert [str(m["content"])[:6] for m in said if m["role"] == "tool"] == ["second", "third" + "t"]
+
+
+def test_compaction_restates_the_plan_of_the_store_as_the_newest_result() -> None:
+    """The plan changes in the very turn that crosses the threshold; the store's answer counts."""
+    stale, current = plan(step("fix", status="in_progress")), plan(step("fix", status="done"), revision=2)
+    session = near_the_window(says("summary"), says("done"), plan=current)
+    session.works(plan_result(stale), "update_plan")
+    play(session)
+    results = [message for message in session.said() if message["role"] == "tool"]
+    assert results[-1]["content"] == plan_result(current)
+    assert session.plans.seen == 2
+
+
+def test_a_store_that_is_away_leaves_the_plan_that_the_model_saw_last() -> None:
+    session = Session([says("summary"), says("done")])
+    session.plans.is_away = True
+    session.prompt("plan it")
+    session.works(plan_result(plan(step("fix"), revision=3)), "update_plan")
+    session.plays("look", "Looked.", LONG)
+    session.prompt("go on")
+    play(session)
+    results = [message for message in session.said() if message["role"] == "tool"]
+    assert results[-1]["content"] == plan_result(plan(step("fix"), revision=3))
+    assert session.plans.seen is None
+
+
+def test_a_workspace_that_never_had_a_plan_gets_none() -> None:
+    session = near_the_window(says("summary"), says("done"))
+    play(session)
+    assert b"update_plan" not in session.conversation.body()
+
+
+def test_a_summary_of_two_megabytes_is_cut_with_a_mark_and_told() -> None:
+    session = near_the_window(says("s" * 2_000_000), says("done"), window=128_000)
+    session.works("x" * 400_000)
+    play(session)
+    summary = str(session.said()[2]["content"])
+    assert len(summary) <= 16_000
+    assert "characters dropped by Fido" in summary
+    assert "too long" in session.finished[0].detail
+
+
+def test_the_log_folds_to_the_very_bytes_of_the_conversation() -> None:
+    session = near_the_window(
+        says("summary"), calls("read:1"), says("done"), plan=plan(step("look"), revision=4)
+    )
+    play(session)
+    assert fold(session.events).messages == tuple(session.conversation.messages)
+
+
+def test_compactions_do_not_pile_up_records_or_summaries() -> None:
+    session = Session([says(f"summary {n}") for n in range(5)])
+    for number in range(5):
+        session.plays(f"wish {number}", "Done.", LONG)
+        run(session.compactor.compact(session.conversation, ""))
+    said = session.said()
+    assert roles(said) == "sua"
+    assert all(f"wish {number}" in str(said[1]["content"]) for number in range(5))
+    assert said[2]["content"] == "summary 4"
+
+
+def test_what_the_summary_costs_is_counted() -> None:
+    session = near_the_window(says("summary", 7_000), says("done"))
+    play(session)
+    spent = [event.usage.prompt_tokens for event in session.events if isinstance(event, UsageRecorded)]
+    assert spent == [7_000]
+
+
+# --- by hand -----------------------------------------------------------------------------------------------
+
+
+def test_a_person_may_compact_at_any_size_and_say_what_to_keep() -> None:
+    session = Session([says("short")], plan=plan(step("look")))
+    session.plays("do it", "Done.", "x" * 4_000)
+    run(session.compactor.compact(session.conversation, "the name of the port"))
+    assert "above all: the name of the port" in session.provider.bodies[0].decode()
+    assert roles(session.said()) == "suAta"
+    assert session.said()[-1]["content"] == "short"
+    session.prompt("and now?")
+    assert roles(session.said()) == "suAtau"
+
+
+def test_there_is_nothing_to_compact_at_the_start_nor_twice_in_a_row() -> None:
+    session = Session([says("short")])
+    run(session.compactor.compact(session.conversation, ""))
+    session.plays("do it", "Done.", "x" * 4_000)
+    for _ in range(2):
+        run(session.compactor.compact(session.conversation, ""))
+    assert [finished.method for finished in session.finished] == ["none", "summary", "none"]
+
+
+def test_a_summary_longer_than_the_conversation_changes_nothing() -> None:
+    session = Session([says("word " * 300)])
+    session.plays("do it", "Done.")
+    before = session.conversation.body()
+    run(session.compactor.compact(session.conversation, ""))
+    assert session.conversation.body() == before
+    assert session.finished[-1].method == "none"
+
+
+# --- the model fails ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ModelAnswer(),
+        calls("read_file:1"),
+        says("  \n"),
+        ProviderError("rate_limited", "busy"),
+        ProviderError("unreachable", "no server"),
+    ],
+)
+def test_a_failed_summary_changes_nothing_and_the_turn_goes_on(step: Any) -> None:
+    session = near_the_window(step, says("done"))
+    before = session.conversation.body()
+    assert play(session).status == "completed"
+    assert session.provider.bodies[1] == before
+    assert [finished.method for finished in session.finished] == ["none"]
+    assert "stays as it is" in session.finished[0].detail
+
+
+def test_a_failed_summary_is_not_asked_for_again_before_there_is_more_to_sum_up() -> None:
+    session = near_the_window(ModelAnswer(), calls("read:1"), calls("read:2"), says("done"))
+    assert play(session).status == "completed"
+    assert len(session.finished) == 1
+
+
+def test_failing_by_hand_leaves_the_session_usable() -> None:
+    session = near_the_window(ProviderError("server_error", "broken"), says("summary"), says("done"))
+    run(session.compactor.compact(session.conversation, ""))
+    assert "broken" in session.finished[0].detail
+    assert play(session).status == "completed"
+
+
+def test_a_summary_that_takes_too_long_is_given_up() -> None:
+    session = near_the_window()
+    provider = ScriptedProvider(["half a summ"])
+    with pytest.raises(NoSummary, match=r"0\.05 s"):
+        run(Summarizer(provider, session, 0.05).ask(session.conversation, "", 1_000, running=False))
+
+
+def test_a_summary_cut_off_by_the_server_says_so() -> None:
+    session = near_the_window(ModelAnswer(text="half", finish_reason="length"), says("done"))
+    play(session)
+    assert session.said()[2]["content"] == "half\n[cut at the output limit]"
+
+
+def test_retries_of_the_summary_are_told() -> None:
+    class Retrying(ScriptedProvider):
+        async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+            yield RetryScheduled(attempt=2, delay_s=0.0, reason="busy")
+            async for event in super().stream(conversation):
+                yield event
+
+    session = near_the_window()
+    run(Summarizer(Retrying([says("s")]), session).ask(session.conversation, "", 1_000, running=False))
+    assert session.streamed == [RetryScheduled(attempt=2, delay_s=0.0, reason="busy")]
+
+
+def test_an_interrupt_in_mid_compaction_changes_nothing_and_ends_the_turn() -> None:
+    async def whole() -> None:
+        session = near_the_window("half a summ")
+        before = session.conversation.body()
+        turn = asyncio.ensure_future(session.run())
+        await session.provider.waiting.wait()
+        turn.cancel()
+        outcome = await turn
+        assert outcome.status == "cancelled"
+        assert session.conversation.body() == before
+        assert not session.compactions
+        assert session.finished[-1].method == "none"
+
+    run(whole())
+
+
+# --- past the window ---------------------------------------------------------------------------------------
+
+
+def test_an_overflow_is_cut_without_the_model_and_sent_once_more() -> None:
+    session = near_the_window(TOO_LONG, says("done"), window=100_000, plan=plan(step("look")))
+    assert play(session).status == "completed"
+    assert len(session.provider.bodies) == 2
+    said = session.said()
+    assert [m["content"] for m in said if m["role"] == "user"] == [
+        "rename A to B", "no, leave the tests alone", "continue",
+    ]  # fmt: skip
+    results = [str(m["content"]) for m in said if m["role"] == "tool"]
+    assert "dropped by Fido" in results[0]
+    assert results[-1] == plan_result(plan(step("look")))
+    assert session.finished[0].method == "trim"
+
+
+def test_overflow_of_request_and_summary_is_cut_once_and_then_ends_with_a_clear_message() -> None:
+    session = near_the_window(TOO_LONG, TOO_LONG, TOO_LONG, says("fine again"))
+    outcome = play(session)
+    assert outcome.status == "failed"
+    assert outcome.problem is not None
+    assert outcome.problem.code == "context_length_exceeded"
+    assert session.finished[0].method == "trim"
+    assert len(session.provider.bodies) <= 3
+    session.prompt("a shorter wish")
+    session.provider.steps = [says("fine again")]
+    assert play(session).status == "completed"
+    assert fold(session.events).messages == tuple(session.conversation.messages)
+
+
+def test_a_window_that_the_server_names_is_kept_to_from_then_on() -> None:
+    named = ProviderError("context_length_exceeded", "too long", window=8_000)
+    session = near_the_window(named, says("one"), says("summary"), says("two"), window=0)
+    play(session)
+    assert len(session.conversation.body()) < 8_000 / 2 * 3.5
+    session.plays("more", "Yes.", "y" * 23_000)
+    session.prompt("go on")
+    play(session)
+    assert [finished.method for finished in session.finished] == ["trim", "summary"]
+
+
+def test_long_texts_that_are_no_results_go_as_well_when_they_must() -> None:
+    session = Session([TOO_LONG, says("done")])
+    for number in range(6):
+        session.plays(f"wish {number}", "a long answer " * 300)
+    session.prompt("continue")
+    assert play(session).status == "completed"
+    said = session.said()
+    assert roles(said) == "suaua"
+    assert "wish 5" in str(said[1]["content"])
+    assert "Prompt 6 (answered)" in str(said[2]["content"])
+
+
+def test_one_prompt_past_the_window_is_never_cut_nor_sent_again() -> None:
+    session = Session([TOO_LONG], window=8_000)
+    session.prompt("x" * 100_000)
+    outcome = play(session)
+    assert outcome.problem is not None
+    assert outcome.problem.code == "context_length_exceeded"
+    assert len(session.provider.bodies) == 1
+    assert not session.compactions
+
+
+def test_a_known_window_that_is_passed_already_costs_no_request_for_a_summary() -> None:
+    session = near_the_window(says("done"), window=4_000)
+    assert play(session).status == "completed"
+    assert len(session.provider.bodies) == 1
+    assert session.finished[0].method == "trim"
+
+
+class Reader(ScriptedProvider):
+    """Reads 20 great files, and sums up whenever it is asked to."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.rounds = 0
+        self.summaries = 0
+
+    async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+        if b"This is a request of Fido" in conversation.messages[-1]:
+            self.summaries += 1
+            self.steps = [says("summary")]
+        else:
+            self.rounds += 1
+            self.steps = [calls(f"read:{self.rounds}") if self.rounds <= 20 else says("done")]
+        async for event in super().stream(conversation):
+            yield event
+
+
+@pytest.mark.parametrize("size", [1_000, 9_000, 40_000])
+def test_a_long_turn_of_great_results_stays_within_the_window_at_few_summaries(size: int) -> None:
+    reader = Reader()
+    session = Session(provider=reader, window=8_000)
+    session.prompt("read all of it")
+    outcome: TurnOutcome = run(session.run(lambda call: "z" * size))
+    assert outcome.status == "completed"
+    assert reader.summaries <= 12
+    assert all(len(body) <= 8_000 * 3.5 for body in reader.bodies)
+
+
+def test_numbers_of_turns_come_from_the_prompts_and_survive_compaction() -> None:
+    session = Session([says("summary"), says("done")])
+    for number in range(1, 4):
+        session.prompt(f"wish {number}")
+        for _ in range(10):
+            session.works("r" * 900)
+        session.says("ok")
+        session.ends("ok")
+    run(session.compactor.compact(session.conversation, ""))
+    session.prompt("wish 4")
+    play(session)
+    history = fold(session.events)
+    assert history.turns == 4
+    assert [turn.number for turn in session.memory.turns] == [1, 2, 3, 4]
