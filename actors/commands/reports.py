@@ -18,13 +18,12 @@ from actors.headless_output import json_line
 from actors.last_words import say
 from actors.plan.age import age
 from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek
-from actors.session.events import PromptTaken, SessionStarted
-from actors.session.log import LogFailed, read_log
+from actors.session.summaries import summaries
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace, live_runs, run_root
 from ipc.errors import IpcError
 from ipc.mailbox import Link
-from ipc.messages import AnyReply, ClearPlan, GetPlan, Plan, PlanItem, PlanStored
+from ipc.messages import AnyReply, ClearPlan, GetPlan, Plan, PlanItem, PlanStored, SessionSummary
 from ipc.terminal_text import clean_line
 
 DEADLINE_S: Final = 3.0
@@ -34,18 +33,6 @@ MARKS: Final = {"done": "x", "in_progress": ">", "blocked": "!", "pending": " "}
 
 class ReportFailed(Exception):
     """What was asked for cannot be told or done; one line for a person."""
-
-
-class SessionSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """One session as `fido sessions` shows it."""
-
-    session_id: str
-    started_at: str
-    """UTC, milliseconds, `Z`."""
-    model: str
-    turns: int
-    running: bool
-    first_prompt: str
 
 
 class ToolSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +68,7 @@ def _report(command: str, workspace: Path, options: Namespace) -> None:
             lines = plan_lines(plan, _running_sessions(workspace), datetime.now(UTC))
             _print(plan, lines, as_json=options.json)
         case "sessions":
-            sessions = sorted(session_summaries(workspace), key=lambda one: one.started_at, reverse=True)
+            sessions = _sessions(workspace)
             _print(sessions, session_lines(sessions), as_json=options.json)
         case _:
             _report_tools(options)
@@ -181,35 +168,19 @@ def _running_sessions(workspace: Path) -> set[str]:
 # --- sessions ----------------------------------------------------------------------------------------
 
 
-def session_summaries(workspace: Path) -> Iterator[SessionSummary]:
-    """The sessions of a workspace; logs that cannot be read are passed over."""
+def _sessions(workspace: Path) -> list[SessionSummary]:
     running = {run.session_id for run in live_runs(run_root(dict(os.environ)), str(workspace))}
-    for path in (state_directory(os.environ) / "sessions").glob("*.jsonl"):
-        try:
-            events = read_log(path).events
-        except LogFailed:
-            continue
-        started = next((event for event in events if isinstance(event, SessionStarted)), None)
-        if started is None or started.workspace != str(workspace):
-            continue
-        prompts = [event.text for event in events if isinstance(event, PromptTaken)]
-        yield SessionSummary(
-            session_id=started.session_id,
-            started_at=started.at,
-            model=started.model,
-            turns=len(prompts),
-            running=started.session_id in running,
-            first_prompt=prompts[0] if prompts else "",
-        )
+    return summaries(state_directory(os.environ) / "sessions", str(workspace), running)
 
 
 def session_lines(sessions: Sequence[SessionSummary]) -> Iterator[str]:
-    """One line a session: id, start, turns, the first prompt."""
+    """One line a session: id, last change (UTC), turns, the first prompt."""
     if not sessions:
         yield "There are no sessions in this workspace."
     for one in sessions:
-        state = "running" if one.running else f"{one.turns} turns"
-        yield f"{one.session_id:<22} {one.started_at[:16]:<17} {state:<9} {clean_line(one.first_prompt, 60)}"
+        state = "running" if one.running else "1 turn" if one.turns == 1 else f"{one.turns} turns"
+        changed = one.changed_at[:16].replace("T", " ")
+        yield f"{one.session_id:<22} {changed:<17} {state:<9} {clean_line(one.first_prompt, 60)}"
 
 
 # --- tools -------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 from zlib import crc32
 
 import msgspec
@@ -20,6 +20,7 @@ from actors.session.log_failed import LogFailed, failed
 Fold = Callable[[AnyEvent], None]
 
 _BUFFER: Final = 1024 * 1024
+_READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _RANGES_TOLD: Final = 8
 _MARK: Final = b'{"seq":'
 _HEAD: Final = re.compile(rb'\{"seq":(\d{1,15}),"crc":(\d{1,10}),"event":')
@@ -83,7 +84,7 @@ def read_log(path: Path, *folds: Fold) -> Recovery:
 
     With `folds` each event goes to all of them as it is read; without, they are returned.
     """
-    fd = open_regular(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    fd = open_regular(path, _READ)
     try:
         return recover(fd, path, folds).recovery
     except OSError as error:
@@ -94,14 +95,23 @@ def read_log(path: Path, *folds: Fold) -> Recovery:
 
 def session_started(path: Path) -> SessionStarted | None:
     """The beginning of a session; None when its first line is damaged. Raises `LogFailed`."""
-    fd = open_regular(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    with os.fdopen(fd, "rb") as file:
+    with open_to_read(path) as file:
         try:
-            parsed = _parse(file.readline(_BUFFER))
+            event = event_in(file.readline(_BUFFER))
         except OSError as error:
             raise failed(error, f"The session log {path} can not be read") from error
-    event = _understand(parsed[1]) if parsed else None
     return event if isinstance(event, SessionStarted) else None
+
+
+def open_to_read(path: Path) -> BinaryIO:
+    """Open a log for whoever needs a part of it only. Raises `LogFailed`."""
+    return os.fdopen(open_regular(path, _READ), "rb", _BUFFER)
+
+
+def event_in(line: bytes) -> AnyEvent | None:
+    """The event of one line; None when there is none that can be understood."""
+    parsed = _parse(line)
+    return _understand(parsed[1]) if parsed else None
 
 
 def recover(fd: int, path: Path, folds: tuple[Fold, ...]) -> Content:

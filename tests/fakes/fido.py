@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from actors.session.invariants import CHECK
 from tests.fakes.places import short_directory
 
 DEADLINE_S = 30.0
@@ -38,6 +39,7 @@ class Home:
             "XDG_STATE_HOME": str(folder / "state"),
             "XDG_CONFIG_HOME": str(folder / "config"),
             "FIDO_TEST_TAG": self.tag,
+            CHECK: "1",
         }
         for name in ("run", "state", "config"):
             (folder / name).mkdir(mode=0o700)
