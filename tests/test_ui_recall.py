@@ -1,10 +1,19 @@
 """Choosing an earlier session, at the widths people use."""
 
+import time
 from datetime import timedelta
 
 import pytest
 
-from ipc.messages import ListSessions, OpenSession, PlanChanged, SessionSummary, StartTurn, TurnStarted
+from ipc.messages import (
+    GetPlan,
+    ListSessions,
+    OpenSession,
+    PlanChanged,
+    SessionSummary,
+    StartTurn,
+    TurnStarted,
+)
 from tests.fakes.facts import HOSTILE_TEXTS, PLAN, session, usage
 from tests.fakes.screen import TODAY, Desktop, stamp
 from ui.state import rebuild
@@ -38,7 +47,7 @@ def recalling(
     assert desk.orders.pop() == ListSessions()
     if sessions is not None:
         assert desk.view.desk.recall is not None
-        desk.view.desk.recall.fill(sessions)
+        desk.view.desk.recall.fill(sessions, desk.wall)
     return desk
 
 
@@ -146,7 +155,7 @@ def test_opening_another_session_is_said_until_its_conversation_is_there() -> No
     desk.tell(PlanChanged(plan=PLAN))
     desk.view.desk.pick()
     assert desk.view.desk.recall is not None
-    desk.view.desk.recall.fill(SESSIONS)
+    desk.view.desk.recall.fill(SESSIONS, desk.wall)
     desk.tell().press("enter")
     assert desk.orders == [ListSessions(), OpenSession(session_id="s-1")]
     assert "Opening s-1…" in desk.text
@@ -167,3 +176,24 @@ def test_the_cursor_is_in_the_search_line() -> None:
     column, row = desk.draw().cursor or (0, 0)
     assert desk.lines[row][:column].endswith("pars")
     assert Desktop().tell(session()).press("f1").draw().cursor is None
+
+
+def test_a_key_opens_it_and_leaves_the_draft() -> None:
+    desk = Desktop().tell(session()).type("half a dra").press("ctrl r")
+    assert desk.orders == [ListSessions()]
+    assert "Earlier sessions" in desk.text
+    assert "› half a dra" in desk.press("esc").text
+
+
+def test_a_failure_is_read_also_while_something_lies_over_the_screen() -> None:
+    desk = Desktop().tell(session()).type("/plan").press("enter")
+    desk.view.desk.failed(GetPlan(), "no_answer", "The plan store did not answer.", "Try again.")
+    assert "The plan store did not answer. Try again." in desk.lines[-1]
+
+
+def test_a_thousand_sessions_are_searched_while_one_types() -> None:
+    desk = recalling(120, 50, tuple(summary(number, f"prompt {number} " * 20) for number in range(1_000)))
+    begun = time.perf_counter()
+    desk.type("prompt 777").draw()
+    assert "1 of 1000" in desk.text
+    assert (time.perf_counter() - begun) / 10 < 0.1

@@ -92,7 +92,7 @@ class Errands:
                     self._view.desk.message = Message("info", "The plan is empty.")
             case SessionsListed(sessions=sessions):
                 if self._view.desk.recall is not None:
-                    self._view.desk.recall.fill(sessions)
+                    self._view.desk.recall.fill(sessions, self._view.wall())
             case _:
                 if isinstance(order, OpenSession):
                     self._loop.call_later(OPEN_S, self._opened_late, order.session_id)

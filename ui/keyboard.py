@@ -72,6 +72,9 @@ class Keyboard:
                 composer.give_back(desk.take_back() or composer.editor.bring_back())
             case "plan" | "help":
                 desk.overlay = action
+            case "recall":
+                desk.pick()
+                return desk.advance(self._view.state)
             case "page_up" | "page_down":
                 screen.transcript.scroll(keys.SCROLLING[action])
             case "line_up" | "line_down":

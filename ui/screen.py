@@ -15,7 +15,7 @@ from ui.widgets.overlay import HelpText, overlaid
 from ui.widgets.plan_panel import PlanPanel
 from ui.widgets.recall import RecallList
 from ui.widgets.row import Content, Part, Row, Size
-from ui.widgets.transcript import LEVEL_ROLE, TranscriptView
+from ui.widgets.transcript import LEVEL_ROLE, TranscriptView, hanging
 from ui.widgets.usage import UsageText
 
 MIN_COLUMNS: Final = 40
@@ -159,9 +159,11 @@ class Screen(urwid.Widget):
             message = Message("info", f"Opening {desk.opening}{self.view.glyphs.ellipsis}")
         if message is None or room <= 0:
             return []
-        part: Part = (LEVEL_ROLE[message.level], f" {self.view.glyphs.level[message.level]} {message.text}")
-        text = urwid.Text(part)
-        return [text if text.rows((columns,)) <= min(room, _MESSAGE_ROWS) else self._row(_constant([part]))]
+        role, mark = LEVEL_ROLE[message.level], f" {self.view.glyphs.level[message.level]} "
+        text = hanging((role, mark), (role, message.text))
+        if text.rows((columns,)) <= min(room, _MESSAGE_ROWS):
+            return [text]
+        return [self._row(_constant([(role, mark + message.text)]))]
 
     def _body(self, columns: int, rows: int) -> urwid.Canvas:
         if columns < NARROW:

@@ -24,6 +24,8 @@ def condition(view: View) -> Part:
     state, desk, glyphs = view.state, view.desk, view.glyphs
     talk = state.conversation
     sign = glyphs.running[view.phase] + " "
+    if desk.opening and (state.parent_lost is None or state.parent_lost.restarting):
+        return "chrome", "opening" + glyphs.ellipsis
     if (lost := state.parent_lost) is not None:
         return ("warning", "agent is restarting") if lost.restarting else ("error", "agent has ended")
     if state.cut_off:
@@ -32,8 +34,6 @@ def condition(view: View) -> Part:
         return "dim", "starting" + glyphs.ellipsis
     if view.waiting_ask is not None:
         return "ask", "your answer is needed"
-    if desk.opening:
-        return "dim", "opening" + glyphs.ellipsis
     if talk.busy and desk.stopping:
         return "warning", sign + "stopping"
     if talk.compacting is not None:

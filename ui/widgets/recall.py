@@ -47,14 +47,14 @@ class RecallList(urwid.Widget):
     def press(self, columns: int, key: str) -> str | None:
         """Take a key; return the id of the session it opens."""
         action = None if self._search.pasting else keys.action_of(key)
-        now, recall = self._view.wall(), self._recall
+        recall = self._recall
         if action == "send":
-            chosen = recall.chosen(now, self._open_id)
+            chosen = recall.chosen(self._open_id)
             return None if chosen is None else chosen.session_id
         if action in ("page_up", "page_down"):
-            recall.move(-self._page if action == "page_up" else self._page, now, self._open_id)
+            recall.move(-self._page if action == "page_up" else self._page, self._open_id)
         elif action in _STEPS:
-            recall.move(_STEPS[action], now, self._open_id)
+            recall.move(_STEPS[action], self._open_id)
         elif action is None:
             self._search.type(columns, key)
             recall.query = self._search.get_edit_text()
@@ -62,45 +62,45 @@ class RecallList(urwid.Widget):
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         columns, rows = size
-        now = self._view.wall()
-        matching = self._recall.matching(now)
-        shown = max(1, rows - _AROUND)
-        lines = [self._row(session, columns) for session in self._window(matching, shown)]
-        if not matching:
-            text = urwid.Text(("dim", self._nothing())).render((columns,))
-            lines = [urwid.CompositeCanvas(text)]
-        mark = draw([("brand", f"{self._view.glyphs.prompt} ")], 2)
-        room = max(1, columns - 2)
-        search = urwid.CanvasJoin(
-            [(mark, None, False, 2), (self._search.render((room,), focus), None, True, room)]
-        )
-        above = [draw(self._fit(head, columns), columns) for head in (self._head(matching), _names(columns))]
-        parts = [above[0], search, above[1], *lines]
+        matching, chosen = self._recall.matching(), self._recall.chosen(self._open_id)
+        search = self._search_row(columns, focus)
+        parts = [self._draw(self._head(matching), columns), search, self._draw(_names(columns), columns)]
+        if matching:
+            at = 0 if chosen is None else matching.index(chosen)
+            parts += [
+                self._row(session, columns, session is chosen)
+                for session in self._window(matching, at, max(1, rows - _AROUND))
+            ]
+        else:
+            parts.append(urwid.CompositeCanvas(urwid.Text(("dim", self._nothing())).render((columns,))))
         canvas = urwid.CanvasCombine([(part, None, part is search) for part in parts])
         canvas.pad_trim_top_bottom(0, rows - canvas.rows())
         return canvas
 
-    def _window(self, matching: list[SessionSummary], rows: int) -> list[SessionSummary]:
-        """Return the rows in view; scrolled as little as needed for the chosen one."""
-        chosen = self._recall.chosen(self._view.wall(), self._open_id)
-        at = 0 if chosen is None else matching.index(chosen)
+    def _search_row(self, columns: int, focus: bool) -> urwid.CompositeCanvas:
+        room = max(1, columns - 2)
+        mark = draw([("brand", f"{self._view.glyphs.prompt} ")], 2)
+        return urwid.CanvasJoin(
+            [(mark, None, False, 2), (self._search.render((room,), focus), None, True, room)]
+        )
+
+    def _window(self, matching: list[SessionSummary], at: int, rows: int) -> list[SessionSummary]:
+        """Return the rows in view; scrolled as little as needed for the one at `at`."""
         self._page = max(1, rows - 1)
         self._top = max(at - rows + 1, min(self._top, at, max(0, len(matching) - rows)))
         return matching[self._top : self._top + rows]
 
-    def _row(self, session: SessionSummary, columns: int) -> urwid.CompositeCanvas:
-        now, glyphs = self._view.wall(), self._view.glyphs
+    def _row(self, session: SessionSummary, columns: int, is_chosen: bool) -> urwid.CompositeCanvas:
         is_open = session.session_id == self._open_id
-        chosen = session == self._recall.chosen(now, self._open_id)
-        when = (figures.day if columns < _NARROW else figures.moment)(changed_at(session), now)
+        when = (figures.day if columns < _NARROW else figures.moment)(changed_at(session), self._view.wall())
         state = "open" if is_open else "running" if session.running else ""
         left: list[Part] = [
-            ("brand", f"{glyphs.chosen if chosen else ' '} "),
+            ("brand", f"{self._view.glyphs.chosen if is_chosen else ' '} "),
             ("dim", when.ljust(_when_columns(columns))),
             (None, session.first_prompt),
         ]
         right: list[Part] = [("warning", f"{state} "), ("dim", f"{session.turns:>4} ")]
-        canvas = draw(self._fit((left, right), columns), columns, "strong" if chosen else None)
+        canvas = self._draw((left, right), columns, "strong" if is_chosen else None)
         if is_open:
             canvas.fill_attr_apply(dict.fromkeys((None, "brand", "warning"), "dim"))
         return canvas
@@ -117,8 +117,8 @@ class RecallList(urwid.Widget):
             return "There is no earlier session in this workspace."
         return "No session holds these words."
 
-    def _fit(self, content: Content, columns: int) -> list[Part]:
-        return fit(*content, columns, self._view.glyphs.ellipsis)
+    def _draw(self, content: Content, columns: int, role: str | None = None) -> urwid.CompositeCanvas:
+        return draw(fit(*content, columns, self._view.glyphs.ellipsis), columns, role)
 
     @property
     def _open_id(self) -> str:

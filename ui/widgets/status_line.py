@@ -5,6 +5,7 @@ from typing import Final, Literal, assert_never
 from ui import figures, keys
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width
+from ui.widgets.transcript import LEVEL_ROLE
 from ui.widgets.usage import context
 
 Answering = Literal["not", "choosing", "writing"]
@@ -20,6 +21,9 @@ _HINTS_KEPT: Final = 2
 
 def status_line(view: View, columns: int, answering: Answering) -> Content:
     """Return figures on the left and key hints on the right, of both as many as there is room for."""
+    message = view.desk.message
+    if message is not None and view.desk.overlay is not None:  # which covers the place of messages
+        return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.text}")], []
     hints = [_hint(*hint) for hint in _hints(view, answering)]
     kept = 2 + sum(map(parts_width, hints[:_HINTS_KEPT]))
     left: list[Part] = []

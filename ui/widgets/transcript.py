@@ -153,7 +153,7 @@ def _text(block: TextBlock, glyphs: Glyphs) -> AbstractFlowWidget:
     match block.kind:
         case "prompt":
             mark = f"{glyphs.prompt} " if block.first else "  "
-            return _hanging(("brand", mark), ("prompt", block.text))
+            return hanging(("brand", mark), ("prompt", block.text))
         case "answer":
             return urwid.Padding(urwid.Text(block.text), left=_MARGIN)
         case "reasoning":
@@ -168,7 +168,7 @@ def _tool(block: ToolBlock, view: View) -> AbstractFlowWidget:
     row = Row(_tool_row(block, view), view.glyphs.ellipsis)
     if not block.detail:
         return row
-    return urwid.Pile([("pack", row), ("pack", _hanging((None, "    "), ("dim", block.detail)))])
+    return urwid.Pile([("pack", row), ("pack", hanging((None, "    "), ("dim", block.detail)))])
 
 
 def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
@@ -196,10 +196,10 @@ def _note(block: NoteBlock, glyphs: Glyphs) -> AbstractFlowWidget:
     text: list[Part] = [(role, block.text)]
     if block.next_step:
         text.append((None, "\n" + block.next_step))
-    return _hanging((role, f"{glyphs.level[block.level]} "), *text)
+    return hanging((role, f"{glyphs.level[block.level]} "), *text)
 
 
-def _hanging(mark: Part, *text: Part) -> AbstractFlowWidget:
+def hanging(mark: Part, *text: Part) -> AbstractFlowWidget:
     """Return text whose further lines are indented behind its mark."""
     columns = len(mark[1])
     return urwid.Columns([(columns, urwid.Text(mark)), urwid.Text(list(text))])
