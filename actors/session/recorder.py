@@ -12,6 +12,7 @@ from actors.session.events import (
     ApprovalSettled,
     CallEnded,
     CallStarted,
+    ConversationCompacted,
     DelegationEnded,
     MessageAppended,
     Notice,
@@ -200,6 +201,8 @@ class Recorder:
         self._history.apply(event)
         for fold in self._folds:
             fold(event)
+        if isinstance(event, ConversationCompacted):
+            self._report_usage()
 
     def _write(self, write: Callable[[], None]) -> None:
         """The session goes on without its log; the person is told once per fault, and when it is over."""
