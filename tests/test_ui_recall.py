@@ -130,15 +130,14 @@ def test_it_is_closed_without_a_choice_and_the_draft_is_as_before(key: str) -> N
 
 
 def test_a_long_list_scrolls_with_the_choice() -> None:
-    desk = recalling(80, 14, tuple(summary(number, f"prompt {number}.") for number in range(300)))
+    desk = recalling(80, 14, tuple(summary(number, f"prompt {number}.") for number in range(60)))
     assert "prompt 0." in desk.text
-    for _ in range(299):
+    for _ in range(59):
         desk.press("down")
-        desk.draw()
-    assert "›" in desk.line_with("prompt 299.")
+    assert "›" in desk.line_with("prompt 59.")
     assert "prompt 0." not in desk.text
     desk.press("page up")
-    assert "›" in desk.line_with("prompt 29")
+    assert "›" in desk.line_with("prompt 5")
     assert "prompt 0." in desk.press("ctrl home").text
 
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from ipc.messages import (
     AnyFact,
-    AskRaised,
     CancelTurn,
     MessageDelta,
     NoticeRaised,
@@ -16,16 +15,14 @@ from ipc.messages import (
     PlanItem,
     Problem,
     ProcessExited,
-    SettleAsk,
     StartTurn,
     ToolFinished,
     ToolStarted,
     TurnStarted,
 )
-from tests.fakes.facts import FACTS, LICENSE, PLAN, TEXTS, activity, approval, finished, session, usage
-from tests.fakes.screen import Desktop
+from tests.fakes.facts import FACTS, LICENSE, PLAN, TEXTS, activity, approval, finished, session
+from tests.fakes.screen import Desktop, working
 from ui import theme
-from ui.asking import GRACE_S
 from ui.blocks import steady
 from ui.desk import Message
 from ui.terminal import in_ascii
@@ -35,20 +32,6 @@ WIDTHS = [40, 60, 80, 120, 200]
 
 def say(text: str, turn: int = 1) -> MessageDelta:
     return MessageDelta(turn=turn, kind="text", text=text)
-
-
-def working(columns: int = 80, rows: int = 24) -> Desktop:
-    """A turn in which a tool has run and a subagent works."""
-    return Desktop(columns, rows).tell(
-        session(),
-        PlanChanged(plan=PLAN),
-        TurnStarted(turn=1, prompt="What is risky?"),
-        ToolStarted(call_id="1", name="list_files", summary="."),
-        ToolFinished(call_id="1", name="list_files", status="ok", duration_ms=12, display=""),
-        ToolStarted(call_id="2", name="delegate", summary="Inspect"),
-        usage(),
-        activity("read_file", "src/app.py", elapsed_ms=2_000),
-    )
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -211,31 +194,6 @@ def test_markup_in_text_is_text() -> None:
     assert desk.text.count(text) == 7
 
 
-def test_the_status_line_has_mode_model_context_and_tokens() -> None:
-    line = working(120).lines[-1]
-    for text in ("agent", "gpt-5-mini", "12.3k/128k 10%", "46.2k tokens"):
-        assert text in line
-    assert "$0.12" in Desktop(120).tell(session(), usage(cost=0.12)).lines[-1]
-
-
-def test_an_unknown_window_and_price_are_left_out() -> None:
-    line = Desktop(120).tell(session(context_window=0), usage()).lines[-1]
-    assert "context 12.3k ·" in line
-    assert "%" not in line.replace("89% cached", "")
-    assert "$" not in line
-
-
-def test_the_status_line_of_a_narrow_screen_says_what_matters_most() -> None:
-    line = working(40).lines[-1]
-    assert "agent" in line
-    assert "gpt-5-mini" in line
-    assert "10%" in line
-
-
-def test_the_offline_model_is_named() -> None:
-    assert "offline model" in Desktop().tell(session(offline=True)).lines[-1]
-
-
 def test_the_header_says_what_goes_on() -> None:
     desk = Desktop().tell(session())
     assert "ready" in desk.lines[0]
@@ -308,114 +266,11 @@ def test_what_enters_the_composer_is_cleaned() -> None:
     assert desk.orders == [StartTurn(prompt="a<U+202E><U+009B><U+DCE9>b")]
 
 
-def ask(columns: int = 80, rows: int = 24, **changes: object) -> Desktop:
-    """A turn that waits for an approval, the grace time over."""
-    desk = working(columns, rows).tell(approval(**changes))  # type: ignore[arg-type]
-    desk.draw()
-    return desk.wait(2 * GRACE_S)
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-@pytest.mark.parametrize("rows", [10, 24])
-def test_an_approval_shows_what_is_asked_and_by_whom(columns: int, rows: int) -> None:
-    desk = ask(columns, rows, body="git push --force")
-    assert "bash_exec asks" in desk.text
-    assert "Run a command?" in desk.text
-    assert "git push --force" in desk.text
-    assert "1 Allow once" in desk.text
-
-
-@pytest.mark.parametrize(("key", "decision"), [("1", "allow_once"), ("2", "allow_session")])
-def test_a_number_answers(key: str, decision: str) -> None:
-    desk = ask().press(key, key)
-    assert desk.orders == [SettleAsk(ask_id="ask-1", decision=decision)]  # type: ignore[arg-type]
-    assert "Allow once" not in desk.text
-
-
-def test_arrows_and_enter_answer() -> None:
-    assert ask().press("down", "enter").orders == [SettleAsk(ask_id="ask-1", decision="allow_session")]
-
-
-def test_a_refusal_can_carry_a_sentence() -> None:
-    desk = ask().press("3")
-    assert "Deny, and say why:" in desk.text
-    desk.type("use 2 spaces").press("enter")
-    assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="use 2 spaces")]
-
-
-def test_cancel_goes_back_from_the_sentence_and_then_stops_the_turn() -> None:
-    desk = ask().press("3", "esc")
-    assert "Allow once" in desk.text
-    assert desk.orders == []
-    assert desk.press("esc").orders == [CancelTurn()]
-
-
-@pytest.mark.parametrize("key", ["1", "enter"])
-def test_a_key_typed_ahead_does_not_approve(key: str) -> None:
-    desk = working().type("draft ").tell(approval())
-    desk.wait(0.8 * GRACE_S).press(key).wait(0.8 * GRACE_S).press(key)
-    assert not [order for order in desk.orders if isinstance(order, SettleAsk)]
-    desk.wait(2 * GRACE_S).press("1")
-    assert [order for order in desk.orders if isinstance(order, SettleAsk)]
-
-
-def test_what_is_typed_ahead_stays_in_the_draft() -> None:
-    desk = working().type("half a ").tell(approval()).type("sentence")
-    assert "half a sentence" in desk.text
-
-
-def test_a_long_body_scrolls() -> None:
-    body = "\n".join(f"line {number}" for number in range(60))
-    desk = ask(body=body)
-    assert "line 0" in desk.text
-    assert "line 59" not in desk.text
-    desk.press(*["page down"] * 30)
-    assert "line 59" in desk.text
-
-
-def test_nothing_of_a_command_is_hidden() -> None:
-    desk = ask(body="ls \u202e\x1b[8m" + " " * 10_000 + "; rm -rf ~\rls")
-    assert "ls <U+202E>␛[8m⟨10000 spaces⟩; rm -rf ~␍ls" in desk.words
-
-
-def test_a_diff_is_drawn_in_its_colours() -> None:
-    desk = ask(tool="patch", body="@@ -1 +1 @@\n-old\n+new")
-    assert desk.roles_of("+new") == {"added"}
-    assert desk.roles_of("-old") == {"removed"}
-
-
-def question(*options: str) -> AskRaised:
-    return AskRaised(
-        ask_id="q", kind="question", tool="ask_user", title="Fido asks", body="Which?", options=options
-    )
-
-
-def test_a_question_is_answered_by_an_option_or_in_own_words() -> None:
-    desk = working().tell(question("red", "blue")).wait(2 * GRACE_S)
-    assert "2 blue" in desk.text
-    assert desk.press("2").orders == [SettleAsk(ask_id="q", decision="allow_once", text="blue")]
-    desk = (
-        working().tell(question("red")).wait(2 * GRACE_S).press("2").type("green, 3 of them").press("enter")
-    )
-    assert desk.orders == [SettleAsk(ask_id="q", decision="allow_once", text="green, 3 of them")]
-
-
 def test_help_lists_keys_and_commands() -> None:
     desk = Desktop(80, 40).press("?")
     for text in ("Ctrl-C", "Alt-Enter", "/plan clear", "/quit"):
         assert text in desk.text
     assert "Keys and commands" not in desk.press("esc").text
-
-
-def test_a_paste_into_an_armed_approval_is_a_draft_and_no_answer() -> None:
-    desk = ask().press("begin paste", "1", "enter", "ctrl c", "end paste")
-    assert desk.orders == []
-    assert "› 1" in desk.text
-
-
-def test_a_paste_into_the_sentence_is_text_whatever_is_in_it() -> None:
-    desk = ask().press("3", "begin paste", *"no", "enter", "esc", "ctrl c", *"way", "end paste", "enter")
-    assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no\nway")]
 
 
 def test_taking_back_nothing_changes_nothing() -> None:
@@ -548,8 +403,3 @@ def _luminance(colour: str) -> float:
         part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def test_words_typed_at_an_approval_become_the_reason_of_a_no_and_never_a_yes() -> None:
-    desk = ask().type("no, do not run that").press("enter")
-    assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no, do not run that")]

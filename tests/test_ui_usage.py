@@ -9,8 +9,8 @@ from ipc.messages import (
     Usage,
     UsageReported,
 )
-from tests.fakes.facts import finished, session
-from tests.fakes.screen import Desktop
+from tests.fakes.facts import finished, session, usage
+from tests.fakes.screen import Desktop, working
 from ui.blocks import NoteBlock
 
 WIDTHS = [40, 60, 80, 120, 200]
@@ -124,3 +124,28 @@ def test_the_context_is_smaller_after_a_compaction() -> None:
     desk = Desktop(120).tell(session(), USED, compaction("summary"))
     assert "context 4k/128k 3%" in desk.lines[-1]
     assert "context 12.3k/128k 10%" in Desktop(120).tell(session(), USED, compaction("none")).lines[-1]
+
+
+def test_the_status_line_has_mode_model_context_and_tokens() -> None:
+    line = working(120).lines[-1]
+    for text in ("agent", "gpt-5-mini", "12.3k/128k 10%", "46.2k tokens"):
+        assert text in line
+    assert "$0.12" in Desktop(120).tell(session(), usage(cost=0.12)).lines[-1]
+
+
+def test_an_unknown_window_and_price_are_left_out() -> None:
+    line = Desktop(120).tell(session(context_window=0), usage()).lines[-1]
+    assert "context 12.3k ·" in line
+    assert "%" not in line.replace("89% cached", "")
+    assert "$" not in line
+
+
+def test_the_status_line_of_a_narrow_screen_says_what_matters_most() -> None:
+    line = working(40).lines[-1]
+    assert "agent" in line
+    assert "gpt-5-mini" in line
+    assert "10%" in line
+
+
+def test_the_offline_model_is_named() -> None:
+    assert "offline model" in Desktop().tell(session(offline=True)).lines[-1]

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import urwid
 
-from ipc.messages import AnyFact
+from ipc.messages import AnyFact, PlanChanged, ToolFinished, ToolStarted, TurnStarted
+from tests.fakes.facts import PLAN, activity, session, usage
 from ui import theme
 from ui.desk import Desk, Order
 from ui.keyboard import Keyboard
@@ -96,3 +97,17 @@ class Desktop:
             if text in b"".join(run for _, _, run in row).decode():
                 return {getattr(role, "base", role) for role, _, run in row if run.strip()}
         return set()
+
+
+def working(columns: int = 80, rows: int = 24) -> Desktop:
+    """A turn in which a tool has run and a subagent works."""
+    return Desktop(columns, rows).tell(
+        session(),
+        PlanChanged(plan=PLAN),
+        TurnStarted(turn=1, prompt="What is risky?"),
+        ToolStarted(call_id="1", name="list_files", summary="."),
+        ToolFinished(call_id="1", name="list_files", status="ok", duration_ms=12, display=""),
+        ToolStarted(call_id="2", name="delegate", summary="Inspect"),
+        usage(),
+        activity("read_file", "src/app.py", elapsed_ms=2_000),
+    )
