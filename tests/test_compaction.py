@@ -187,8 +187,8 @@ def test_the_record_quotes_the_newest_prompts_word_for_word_within_its_bound(
 def test_the_record_says_how_every_prompt_ended_and_how_many_are_left_out() -> None:
     record = record_of([*earlier("x" * 400, "y" * 400), Turn(3, "now run it", "cancelled")], 600)
     assert "[older prompts left out: 1]" in record
-    assert '<prompt number="2" now="answered">\nyyy' in record
-    assert '<prompt number="3" now="cancelled by the user">' in record
+    assert '<prompt number="2" ended="answered">\nyyy' in record
+    assert '<prompt number="3" ended="cancelled by the user">' in record
 
 
 def test_without_a_model_the_logs_answers_stand_for_the_summary() -> None:

@@ -66,12 +66,23 @@ def test_a_conversation_near_the_window_is_summed_up_before_the_request() -> Non
 
 def test_the_request_for_the_summary_extends_the_conversation_byte_for_byte() -> None:
     session = near_the_window(says("summary"), says("done"))
+    session.works("x")
     before = session.conversation.body().removesuffix(b"]}")
     play(session)
     assert session.provider.bodies[0].startswith(before)
     added = json.loads(session.provider.bodies[0])["messages"][-1]
     assert added["role"] == "user"
     assert "## Cancelled" in added["content"]
+    assert "still being worked on" in added["content"]
+
+
+def test_a_prompt_that_was_not_begun_is_not_for_the_summary() -> None:
+    session = near_the_window(says("summary"), says("done"))
+    play(session)
+    asked = json.loads(session.provider.bodies[0])["messages"]
+    assert "continue" not in [message["content"] for message in asked]
+    assert [message["role"] for message in asked[-2:]] == ["assistant", "user"]
+    assert "No prompt is being worked on" in asked[-1]["content"]
 
 
 def test_an_earlier_request_is_history_and_the_newest_prompt_the_only_live_one() -> None:

@@ -80,7 +80,7 @@ def request_for(limit: int, focus: str, *, running: bool) -> str:
 
 def _quoted(turn: Turn, limit: int) -> str:
     words = shortened(turn.prompt, limit)
-    return f'<prompt number="{turn.number}" now="{_ENDS[turn.status]}">\n{words}\n</prompt>'
+    return f'<prompt number="{turn.number}" ended="{_ENDS[turn.status]}">\n{words}\n</prompt>'
 
 
 @cache

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from typing import Final, NamedTuple, Protocol
 
 from actors.compaction.record import request_for
-from actors.compaction.rewrite import shortened, weight
+from actors.compaction.rewrite import read, shortened, weight
 from actors.conversation import Conversation, encode_user
 from actors.provider.interface import Provider, ProviderError
 from ipc.messages import ModelAnswer, RetryScheduled, StreamEvent, TextDelta, Usage
@@ -46,7 +46,11 @@ class NoSummary(Exception):
 
 
 class Summarizer:
-    """Sends the conversation as it is with one message more, so that the provider's cache serves it."""
+    """Sends the conversation as it is with one message more, so that the provider's cache serves it.
+
+    A prompt that nobody has begun to answer is left out: it is neither done nor open, and many servers take
+    no two messages of the user in a row.
+    """
 
     def __init__(self, provider: Provider, books: Books, deadline_s: float = DEADLINE_S) -> None:
         self._provider = provider
@@ -55,8 +59,11 @@ class Summarizer:
 
     async def ask(self, conversation: Conversation, focus: str, limit: int, *, running: bool) -> Summary:
         """Get a summary of at most `limit` bytes; the conversation stays as it is. Raises `NoSummary`."""
+        messages = conversation.messages
+        if running and read(messages[-1]).role == "user":
+            messages, running = messages[:-1], False
         request = encode_user(request_for(limit, focus, running=running))
-        asked = Conversation(conversation.head, [*conversation.messages, request])
+        asked = Conversation(conversation.head, [*messages, request])
         try:
             async with asyncio.timeout(self._deadline_s), aclosing(self._provider.stream(asked)) as stream:
                 text, finish_reason = await self._listen(stream, limit)
