@@ -53,3 +53,10 @@ def test_help_lists_every_command() -> None:
     for command, does in keys.LOCAL_COMMANDS.items():
         assert command in desk.text
         assert does in desk.words
+
+
+def test_help_lists_keys_and_commands() -> None:
+    desk = Desktop(80, 40).press("?")
+    for text in ("Ctrl-C", "Alt-Enter", "/plan clear", "/quit"):
+        assert text in desk.text
+    assert "Keys and commands" not in desk.press("esc").text

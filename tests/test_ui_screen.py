@@ -266,13 +266,6 @@ def test_what_enters_the_composer_is_cleaned() -> None:
     assert desk.orders == [StartTurn(prompt="a<U+202E><U+009B><U+DCE9>b")]
 
 
-def test_help_lists_keys_and_commands() -> None:
-    desk = Desktop(80, 40).press("?")
-    for text in ("Ctrl-C", "Alt-Enter", "/plan clear", "/quit"):
-        assert text in desk.text
-    assert "Keys and commands" not in desk.press("esc").text
-
-
 def test_taking_back_nothing_changes_nothing() -> None:
     assert "› draft" in Desktop().type("draft").press("meta up").text
 
