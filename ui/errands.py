@@ -16,9 +16,11 @@ from ipc.messages import (
     PlanChanged,
     PlanStored,
     ProcessStarted,
+    RedoTurn,
     Refused,
     SessionsListed,
     Stop,
+    UndoTurn,
 )
 from ui.blocks import steady
 from ui.desk import Message, Send
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 
 DEADLINE_S: Final = 5.0
 SHORT_DEADLINE_S: Final = 1.0
+LONG_DEADLINE_S: Final = 60.0
+"""For what is answered when it is done: files are written back meanwhile."""
 OPEN_S: Final = 20.0
 """Wait until a session that was chosen must have opened: the parent ends and starts again for it."""
 RETRY_S: Final = 0.3
@@ -74,7 +78,8 @@ class Errands:
         try:
             if self.wires is None:
                 raise PeerGone("nothing is connected yet")
-            reply = await self.wires.ask("plan_store" if to_store else "parent", order, DEADLINE_S)
+            deadline = LONG_DEADLINE_S if isinstance(order, UndoTurn | RedoTurn) else DEADLINE_S
+            reply = await self.wires.ask("plan_store" if to_store else "parent", order, deadline)
         except IpcError as error:
             whom = "plan store" if to_store else "agent"
             self._failed(order, "no_answer", f"The {whom} did not answer: {error}.", "Try again.")
