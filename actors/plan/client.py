@@ -1,7 +1,8 @@
 """The parent's side of the plan: every replacement acknowledged, or honestly refused."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager
 from typing import Final
 
 import msgspec
@@ -9,12 +10,12 @@ import msgspec
 from actors.plan.rules import normalize, one_line
 from actors.tools.tool import ToolFailure
 from ipc.errors import IpcError, LocalFault
-from ipc.mailbox import Link
-from ipc.messages import Deed, GetPlan, Plan, PlanItem, PlanRefused, PlanStored, ReplacePlan
+from ipc.mailbox import Peer
+from ipc.messages import AnyReply, Deed, GetPlan, Plan, PlanItem, PlanRefused, PlanStored, ReplacePlan
 
-ATTEMPTS: Final = 20
-"""How often a plan store that went away is asked again; it is back within a fraction of a second."""
-_PAUSE_S: Final = 0.1
+PATIENCE_S: Final = 20.0
+"""How long a plan store that went away is waited for; it is back within a fraction of a second."""
+_PAUSE_S: Final = 0.02
 _DEADLINE_S: Final = 3.0
 
 
@@ -23,7 +24,7 @@ class PlanClient:
 
     def __init__(
         self,
-        link: Link,
+        link: Peer,
         written: Callable[[Plan], None],
         session_id: str = "",
         deeds: Callable[[], tuple[Deed, ...]] = tuple,
@@ -38,15 +39,8 @@ class PlanClient:
 
     async def get(self) -> Plan:
         """The current plan. Raises `ToolFailure` when the store stays away."""
-        for _ in range(ATTEMPTS):
-            try:
-                reply = await self._link.ask(GetPlan(), _DEADLINE_S)
-            except IpcError:
-                await asyncio.sleep(_PAUSE_S)
-                continue
-            if isinstance(reply, PlanStored):
-                return reply.plan
-        raise _away()
+        async with _patience():
+            return await self._current()
 
     async def replace(self, reason: str, items: tuple[PlanItem, ...]) -> PlanStored | PlanRefused:
         """Replace the plan. Raises `ToolFailure` when the store stays away.
@@ -55,37 +49,65 @@ class PlanClient:
         comes back as `stale_plan` instead of being overwritten. A store that dies before it answers may have
         stored the plan; the plan on disk tells, so that an update is neither lost nor applied twice.
         """
-        command = ReplacePlan(
-            reason=reason,
-            items=items,
-            based_on=self.seen,
-            session_id=self._session_id,
-            ledger=self._deeds(),
-        )
-        for _ in range(ATTEMPTS):
-            try:
-                reply = await self._link.ask(command, _DEADLINE_S)
-            except LocalFault as fault:
-                raise ToolFailure("plan_too_large", str(fault), "Send a shorter plan.") from fault
-            except IpcError:
-                await asyncio.sleep(_PAUSE_S)
-                current = await self.get()
-                if not _is_result(current, command):
-                    continue
-                reply = PlanStored(plan=current)
-            if isinstance(reply, PlanStored):
-                self._written(reply.plan)
-            if isinstance(reply, PlanStored | PlanRefused):
-                self.seen = reply.plan.revision
+        async with _patience():
+            reply = await self._settled(
+                ReplacePlan(
+                    reason=reason,
+                    items=items,
+                    based_on=(await self._current()).revision if self.seen is None else self.seen,
+                    session_id=self._session_id,
+                    ledger=self._deeds(),
+                )
+            )
+        self.seen = reply.plan.revision
+        if isinstance(reply, PlanStored):
+            self._written(reply.plan)
+        return reply
+
+    async def _settled(self, command: ReplacePlan) -> PlanStored | PlanRefused:
+        while True:
+            reply = await self._ask(command)
+            current = await self._current() if reply is None else reply.plan
+            # Also behind a refusal: an earlier try of this very command may have come through late.
+            if _is_result(current, command):
+                return PlanStored(plan=current)
+            if reply is not None:
                 return reply
-        raise _away()
+
+    async def _current(self) -> Plan:
+        while True:
+            reply = await self._ask(GetPlan())
+            if isinstance(reply, PlanStored):
+                return reply.plan
+
+    async def _ask(self, command: GetPlan | ReplacePlan) -> PlanStored | PlanRefused | None:
+        """The store's answer; nothing, after a pause, when there is none."""
+        try:
+            reply: AnyReply | None = await self._link.ask(command, _DEADLINE_S)
+        except LocalFault as fault:
+            raise ToolFailure("plan_too_large", str(fault), "Send a shorter plan.") from fault
+        except IpcError:
+            reply = None
+        if isinstance(reply, PlanStored | PlanRefused):
+            return reply
+        await asyncio.sleep(_PAUSE_S)
+        return None
+
+
+@asynccontextmanager
+async def _patience() -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(PATIENCE_S):
+            yield
+    except TimeoutError:
+        raise ToolFailure(
+            "plan_store_away", "The plan store does not answer.", "Go on without the plan and tell the user."
+        ) from None
 
 
 def _is_result(plan: Plan, command: ReplacePlan) -> bool:
     """Whether a plan is what this command makes, whatever the verdicts on its evidence are."""
-    if command.based_on is not None and plan.revision <= command.based_on:
-        return False
-    return (plan.session, plan.reason, _unjudged(plan.items)) == (
+    return plan.revision > (command.based_on or 0) and (plan.session, plan.reason, _unjudged(plan.items)) == (
         command.session_id,
         one_line(command.reason),
         _unjudged(normalize(command.items)),
@@ -94,9 +116,3 @@ def _is_result(plan: Plan, command: ReplacePlan) -> bool:
 
 def _unjudged(items: Iterable[PlanItem]) -> list[PlanItem]:
     return [msgspec.structs.replace(item, verdicts=()) for item in items]
-
-
-def _away() -> ToolFailure:
-    return ToolFailure(
-        "plan_store_away", "The plan store does not answer.", "Go on without the plan and tell the user."
-    )
