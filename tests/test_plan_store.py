@@ -9,7 +9,9 @@ import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from actors.plan.file import NAME, encode
@@ -24,6 +26,7 @@ from ipc.messages import (
     AnyFact,
     AnyReply,
     ClearPlan,
+    Deed,
     GetPlan,
     NoticeRaised,
     Plan,
@@ -152,6 +155,73 @@ def test_what_is_not_for_the_plan_store_is_refused(store: Store) -> None:
     reply = store.do(StartTurn(prompt="hello"))
     assert isinstance(reply, Refused)
     assert reply.code == "not_for_me"
+
+
+# --- whose plan, and what its evidence is worth -------------------------------------------------------
+
+RAN = Deed(kind="command", subject="pytest -q")
+FAILED = Deed(kind="command", subject="pytest -q", ok=False)
+
+
+def done(*evidence: str, **changes: Any) -> PlanItem:
+    return step("a", status="done", evidence=evidence, **changes)
+
+
+def verdicts(reply: AnyReply) -> list[str]:
+    assert isinstance(reply, PlanStored)
+    return [verdict for item in reply.plan.items for verdict in item.verdicts]
+
+
+def by(session: str, *items: PlanItem, ledger: tuple[Deed, ...] = ()) -> ReplacePlan:
+    return ReplacePlan(reason="why", items=items, session_id=session, ledger=ledger)
+
+
+def test_a_stored_plan_says_of_every_entry_whether_the_session_did_it(store: Store, tmp_path: Path) -> None:
+    reply = store.do(by("s-1", done("pytest -q: 12 passed", "npm test"), ledger=(RAN,)))
+    assert verdicts(reply) == ["verified", "claimed"]
+    assert b'"verified",\n        "claimed"' in (tmp_path / NAME).read_bytes()
+
+
+def test_nobody_sets_a_verdict_by_sending_one(store: Store, tmp_path: Path) -> None:
+    boast = done("npm test", verdicts=("verified",))
+    assert verdicts(store.do(by("s-1", boast))) == ["claimed"]
+    (tmp_path / NAME).write_bytes(encode(plan(boast)))
+    assert store.plan().items[0].verdicts == ("claimed",)
+    assert b'"verified"' not in (tmp_path / NAME).read_bytes()
+
+
+def test_what_one_session_verified_the_next_one_takes_over_until_it_fails(
+    store: Store, tmp_path: Path
+) -> None:
+    store.do(by("s-1", done("pytest -q"), ledger=(RAN,)))
+    with started(tmp_path) as successor:
+        assert verdicts(successor.do(by("s-2", done("pytest -q")))) == ["verified"]
+        assert verdicts(successor.do(by("s-2", done("pytest  -q")))) == ["claimed"]
+        assert verdicts(successor.do(by("s-2", done("pytest -q"), ledger=(RAN,)))) == ["verified"]
+        assert verdicts(successor.do(by("s-2", done("pytest -q"), ledger=(FAILED,)))) == ["claimed"]
+
+
+def test_an_edit_from_outside_keeps_what_was_verified_of_what_it_kept(store: Store, tmp_path: Path) -> None:
+    store.do(by("s-1", done("pytest -q"), ledger=(RAN,)))
+    edited = done("pytest -q", "npm test", verdicts=("verified", "verified"))
+    (tmp_path / NAME).write_bytes(encode(plan(edited)))
+    assert store.plan().items[0].verdicts == ("verified", "claimed")
+
+
+def test_a_plan_belongs_to_the_session_that_replaced_it_last_or_to_nobody(
+    store: Store, tmp_path: Path
+) -> None:
+    for session in ("s-1", "s-2"):
+        reply = store.do(by(session, step("a")))
+        assert isinstance(reply, PlanStored)
+        assert reply.plan.session == session
+    (tmp_path / NAME).write_bytes(encode(msgspec.structs.replace(plan(step("theirs")), session="s-1")))
+    assert store.plan().session == ""
+    store.do(by("s-1", step("a")))
+    store.do(by("s-1", step("a")))
+    assert store.plan().session == "s-1"
+    store.do(ClearPlan())
+    assert store.plan().session == ""
 
 
 # --- the file under it -------------------------------------------------------------------------------------
