@@ -187,9 +187,18 @@ def test_folding_again_behind_the_stand_ins_changes_no_byte(events: list[AnyEven
     history = fold(events)
     logged = [appended(message) for message in history.messages]
     assert fold(logged).messages == history.messages
-    onward = fold([*events, appended(encode_user("next"))])
+    onward = fold([*events, *map(appended, history.stand_ins), appended(encode_user("next"))])
     assert onward.messages[: len(history.messages)] == history.messages
     assert len(onward.messages) == len(history.messages) + 1
+
+
+def test_a_prompt_whose_message_was_lost_is_told_in_the_persons_words() -> None:
+    """Its line was damaged, or the process was killed right behind the prompt."""
+    prompt, message = prompted(1, "hello")
+    assert fold([prompt]).messages == fold([prompt]).stand_ins == (encode_user("hello"),)
+    assert fold([prompt, message]).stand_ins == ()
+    later = fold([prompt, asks("a"), result("a"), ENDED, *prompted(2, "again")])
+    assert [one["role"] for one in read(later)] == ["user", "assistant", "tool", "user"]
 
 
 def test_a_system_message_that_was_written_again_stands_first() -> None:

@@ -3,9 +3,9 @@
 Rules
 -----
 Every call of an answer gets exactly one result, in the order of the calls; a result that was not recorded is
-stood in for by one that says so. A result that no call waits for, and an answer that says and calls nothing,
-are left out, and so is what is no message. The system message stands first, also when it was written again
-in mid session.
+stood in for by one that says so, and a prompt without its message by the person's words. A result that no
+call waits for, and an answer that says and calls nothing, are left out, and so is what is no message. The
+system message stands first, also when it was written again in mid session.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import msgspec
 
 from actors.calls import failure
-from actors.conversation import encode_tool_result
+from actors.conversation import encode_tool_result, encode_user
 
 
 class _Function(msgspec.Struct, frozen=True):
@@ -35,24 +35,37 @@ class _Message(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(_Message).decode
 
 
+class _Prompt(msgspec.Struct, frozen=True):
+    text: str
+
+
+class _Begun(msgspec.Struct, frozen=True):
+    call_id: str
+
+
 class Messages:
     """Collects what the log holds; looks into it only when it is asked for the conversation."""
 
     def __init__(self) -> None:
         self._system = b""
-        self._collected: list[bytes | str] = []
-        """Messages, and the ids of calls where they began."""
+        self._collected: list[bytes | _Prompt | _Begun] = []
+
+    def prompt(self, text: str) -> None:
+        """Note that a turn began; its message comes next."""
+        self._collected.append(_Prompt(text))
 
     def add(self, message: bytes) -> None:
         """Take the next message, encoded."""
         if message.startswith(b'{"role":"system"'):
             self._system = message
-        else:
-            self._collected.append(message)
+            return
+        if message.startswith(b'{"role":"user"') and self._collected and _is_prompt(self._collected[-1]):
+            self._collected.pop()
+        self._collected.append(message)
 
     def begin(self, call_id: str) -> None:
         """Note that a call of the last answer was begun."""
-        self._collected.append(call_id)
+        self._collected.append(_Begun(call_id))
 
     def replace(self, messages: Iterable[bytes]) -> None:
         """Start over behind the system message; what was open went with the rest."""
@@ -60,25 +73,32 @@ class Messages:
 
     def balanced(self) -> tuple[bytes, ...]:
         """The conversation."""
-        balanced = self._balance()
-        balanced.close()
+        balanced, _ = self._balance()
         return ((self._system,) if self._system else ()) + tuple(balanced.kept)
 
     def stand_ins(self) -> tuple[bytes, ...]:
-        """The results at its end that are stood in for."""
-        balanced = self._balance()
-        recorded = len(balanced.kept)
-        balanced.close()
+        """What stands at its end in place of messages that were not recorded."""
+        balanced, recorded = self._balance()
         return tuple(balanced.kept[recorded:])
 
-    def _balance(self) -> "_Balanced":
-        balanced = _Balanced()
+    def _balance(self) -> tuple["_Balanced", int]:
+        """The conversation, and how much of it is there up to the last that was recorded."""
+        balanced, recorded = _Balanced(), 0
         for collected in self._collected:
-            if isinstance(collected, str):
-                balanced.begun.add(collected)
-            else:
-                balanced.add(collected)
-        return balanced
+            match collected:
+                case _Begun(call_id=call_id):
+                    balanced.begun.add(call_id)
+                case _Prompt(text=text):
+                    balanced.add(encode_user(text))
+                case _:
+                    balanced.add(collected)
+                    recorded = len(balanced.kept)
+        balanced.close()
+        return balanced, recorded
+
+
+def _is_prompt(collected: bytes | _Prompt | _Begun) -> bool:
+    return isinstance(collected, _Prompt)
 
 
 class _Balanced:

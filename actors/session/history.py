@@ -55,7 +55,7 @@ class History:
 
     @property
     def stand_ins(self) -> tuple[bytes, ...]:
-        """The results at the end of `messages` that are not in the log."""
+        """What stands at the end of `messages` in place of what is not in the log."""
         return self._messages.stand_ins()
 
     @property
@@ -98,6 +98,7 @@ class History:
     def _begin(self, prompt: PromptTaken) -> None:
         self.turns = prompt.turn
         self.running = prompt
+        self._messages.prompt(prompt.text)
         self.turn_usage = Usage()
         self.strip = None
         self.restored = ()
