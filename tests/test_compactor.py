@@ -5,11 +5,12 @@ import json
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any
 
+import msgspec
 import pytest
 
 from actors.compaction.summarizer import NoSummary, Summarizer
 from actors.conversation import Conversation
-from actors.plan.delivery import plan_result
+from actors.plan.delivery import plan_result, restoring
 from actors.provider.interface import ProviderError
 from actors.session.events import UsageRecorded
 from actors.session.history import fold
@@ -149,6 +150,19 @@ def test_a_store_that_is_away_leaves_the_plan_that_the_model_saw_last() -> None:
     results = [message for message in session.said() if message["role"] == "tool"]
     assert results[-1]["content"] == plan_result(plan(step("fix"), revision=3))
     assert session.plans.seen is None
+
+
+def test_a_plan_of_another_session_is_still_said_to_be_one_and_stands_there_once() -> None:
+    foreign = msgspec.structs.replace(plan(step("fix"), revision=3), session="s-other")
+    session = near_the_window(says("summary"), says("done"), plan=foreign)
+    for message in restoring(foreign, "start0003", "carried over"):
+        session.conversation.append(message)
+        session.on_appended(message)
+    play(session)
+    (result,) = [message for message in session.said() if message["role"] == "tool"]
+    told = json.loads(str(result["content"]))
+    assert "session s-other wrote this plan" in told.pop("note")
+    assert told == json.loads(plan_result(foreign))
 
 
 def test_a_workspace_that_never_had_a_plan_gets_none() -> None:

@@ -14,7 +14,7 @@ from actors.compaction.record import record_of, without_model
 from actors.compaction.summarizer import Books, NoSummary, Summarizer
 from actors.compaction.trim import trimmed, with_plan
 from actors.conversation import Conversation
-from actors.plan.delivery import restoring
+from actors.plan.delivery import origin, restoring
 from actors.provider.interface import Provider
 from actors.session.events import AnyEvent, ConversationCompacted
 from actors.tools.tool import ToolFailure
@@ -174,7 +174,7 @@ class Compactor:
             return rewrite.latest_plan(conversation.messages, call_id), None
         if not plan.updated_at:
             return (), None
-        return restoring(plan, call_id), plan.revision
+        return restoring(plan, call_id, origin(plan, self._memory.session_id)), plan.revision
 
     def _replace(
         self,

@@ -10,6 +10,7 @@ from actors.session.events import (
     ConversationCompacted,
     MessageAppended,
     PromptTaken,
+    SessionStarted,
     TurnEnded,
     UsageRecorded,
 )
@@ -37,6 +38,7 @@ class Memory:
     """The user's prompts, and what the server last said about the size of a request."""
 
     def __init__(self) -> None:
+        self.session_id = ""
         self.turns: list[Turn] = []
         self.reported = 0
         """Prompt tokens of the last request, 0 when no server said so."""
@@ -46,6 +48,8 @@ class Memory:
 
     def apply(self, event: AnyEvent) -> None:
         match event:
+            case SessionStarted(session_id=session_id):
+                self.session_id = session_id
             case PromptTaken(turn=number, text=text):
                 self.turns.append(Turn(number, shortened(text, PROMPT_BYTES)))
             case TurnEnded(status=status, final_text=text):

@@ -25,6 +25,7 @@ _CUT: Final = "[{:,} characters dropped by Fido to fit the model's window]"
 
 class _Function(msgspec.Struct, frozen=True):
     name: str = ""
+    arguments: str = ""
 
 
 class _Call(msgspec.Struct, frozen=True):
@@ -108,11 +109,17 @@ def rounds_of(messages: Messages) -> list[list[bytes]]:
     return rounds
 
 
-def newest_rounds(messages: Messages, limit: int) -> list[bytes]:
+def is_restored_plan(one: Sequence[bytes]) -> bool:
+    """Tell a call that Fido itself made to restore a plan, with its result."""
+    calls = read(one[0]).tool_calls or ()
+    return [(call.function.name, call.function.arguments) for call in calls] == [(TOOL, "{}")]
+
+
+def newest_rounds(rounds: Sequence[Sequence[bytes]], limit: int) -> list[bytes]:
     """As many of the newest rounds as weigh at most `limit` bytes; in the newest, results are cut to fit."""
     kept: list[bytes] = []
-    for number, one in enumerate(reversed(rounds_of(messages))):
-        found = one if number or _size(one) <= limit else fitted(one, limit)
+    for number, one in enumerate(reversed(rounds)):
+        found = list(one) if number or _size(one) <= limit else fitted(one, limit)
         limit -= _size(found)
         if limit < 0:
             break
@@ -168,8 +175,10 @@ def rewritten(
     if not running:
         return [*start, *plan, encode_assistant(summary)]
     live = live_position(messages)
-    newest = newest_rounds(messages[live + 1 :], rounds)
-    return [*start, encode_assistant(summary), messages[live], *newest, *plan]
+    later = rounds_of(messages[live + 1 :])
+    if plan:
+        later = [one for one in later if not is_restored_plan(one)]
+    return [*start, encode_assistant(summary), messages[live], *newest_rounds(later, rounds), *plan]
 
 
 def _size(messages: Messages) -> int:
