@@ -8,6 +8,7 @@ from typing import Literal
 
 from actors import __version__
 from actors.commands.arguments import UsageError, parser_for, prompt_of, split
+from actors.directories import state_directory
 from actors.environment import without_keys
 from actors.last_words import say
 from actors.restarts import REOPEN
@@ -74,13 +75,15 @@ def _screen(options: Namespace) -> int:
 
 def _resume(options: Namespace) -> int:
     """Open the screen on an earlier session; without a name it begins with the list of them."""
-    from actors.resume import ResumeRefused, check_session
+    from actors.resume import ResumeRefused, check_session, running_sessions
 
     options.session = options.session_id or options.session
     options.pick = options.session is None or None
     if options.session:
         try:
-            check_session(options.session, _workspace(options), os.environ)
+            workspace = _workspace(options)
+            running = running_sessions(run_root(dict(os.environ)), workspace)
+            check_session(options.session, state_directory(os.environ) / "sessions", workspace, running)
         except ResumeRefused as refused:
             raise UsageError(str(refused)) from None
     _require_terminal()

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Literal
 
-from actors.headless_output import FactFilter, Format, Printer, printer_for
+from actors.headless_output import FactFilter, Format, Printer, printer_for, told_as_notice
 from ipc import kernel
 from ipc.bus import Follower
 from ipc.channel import Channel
@@ -19,6 +19,7 @@ from ipc.messages import (
     AnyFact,
     AskRaised,
     CancelTurn,
+    CompactionFinished,
     GetPlan,
     NoticeRaised,
     PlanChanged,
@@ -104,6 +105,8 @@ class Headless:
     def _take(self, fact: AnyFact) -> None:
         if self._is_past(fact):
             return
+        if isinstance(fact, CompactionFinished):
+            fact = told_as_notice(fact)
         if isinstance(fact, SessionOpened):
             self._first_turn = fact.first_turn
             self._printer.show(fact)  # always the first line; the plan comes behind it

@@ -7,6 +7,7 @@ import msgspec
 
 from ipc.messages import (
     AnyFact,
+    CompactionFinished,
     MessageDelta,
     NoticeRaised,
     Plan,
@@ -196,6 +197,18 @@ def json_object(fact: AnyFact) -> dict[str, Any] | None:
             return {"type": "usage", **_usage(fact)}
         case _:
             return None
+
+
+def told_as_notice(fact: CompactionFinished) -> NoticeRaised:
+    """A compaction in one sentence."""
+    if fact.method == "none":
+        return NoticeRaised(
+            level="warning", message=f"The conversation was not compacted. {fact.detail}".strip()
+        )
+    sizes = f"{fact.before_tokens:,} to about {fact.after_tokens:,} tokens"
+    return NoticeRaised(
+        level="info", message=f"The conversation was compacted: {sizes}. {fact.detail}".strip()
+    )
 
 
 def progress_line(fact: AnyFact, about: str = "") -> str | None:

@@ -2,38 +2,47 @@
 
 import asyncio
 import contextlib
-import hashlib
 import logging
 import os
 import sys
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Final
-
-import msgspec
+from typing import Final, assert_never
 
 from actors.catalog.builtin import TOOLS, parent_tools
 from actors.catalog.surface import advertised
-from actors.clock import timestamp
+from actors.compaction.compactor import Compactor
+from actors.compaction.memory import Memory
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.delegation.delegator import Delegator
 from actors.directories import state_directory
 from actors.files.workspace import Workspace
 from actors.invocation import InvocationGuard
+from actors.opening import digest, open_session
 from actors.permissions.approvals import Approvals
 from actors.permissions.policy import Rules
 from actors.plan.client import PlanClient
+from actors.plan.delivery import is_due, origin, restoring
+from actors.prompts.asides import files_restored, stale_step, told_with, unfinished
 from actors.prompts.system_message import system_message
 from actors.provider.direct import DirectProvider
 from actors.provider.retry import RetryPolicy
-from actors.restarts import START_REFUSED
-from actors.session.events import MessageAppended, SessionStarted
-from actors.session.history import fold
-from actors.session.log import LogFailed, Recovery, SessionLog
+from actors.restarts import REOPEN, START_REFUSED
+from actors.resume import ResumeRefused, check_session, running_sessions
+from actors.session.history import History
+from actors.session.invariants import CHECK, Invariants
+from actors.session.ledger import Ledger
+from actors.session.log import LogFailed
 from actors.session.recorder import Recorder
-from actors.session.replay import facts_of
+from actors.session.records import Fold
+from actors.session.replay import Replay
+from actors.session.summaries import summaries
 from actors.settings import OFFLINE_MODEL, Settings, load
 from actors.settings_layers import SettingsError
-from actors.turn import run_turn
+from actors.tools.tool import ToolFailure
+from actors.turn import TurnOutcome, run_turn
+from actors.undo.log import UndoLog
+from actors.undo.undo import Restored, Undo, UndoRefused
 from ipc import kernel
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
@@ -42,15 +51,26 @@ from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,
+    AnyReply,
     CancelTurn,
+    CompactConversation,
+    ListSessions,
     NoticeRaised,
+    OpenSession,
+    Problem,
+    RedoTurn,
     Refused,
     SessionOpened,
+    SessionsListed,
     SettleAsk,
     StartTurn,
+    UndoTurn,
 )
 
 REQUEST_OPTIONS: Final = {"stream": True, "stream_options": {"include_usage": True}}
+PLAN_DEADLINE_S: Final = 2.0
+"""How long a turn waits for the plan store before it begins without the plan."""
+CANCELLED: Final = Problem(code="cancelled", message="The turn was cancelled.")
 
 log = logging.getLogger(__name__)
 
@@ -64,75 +84,227 @@ class Parent(Actor):
     def __init__(self, place: RunPlace, settings: Settings, state: Path) -> None:
         super().__init__(place)
         self._settings = settings
+        self._state_directory = state
         self._sessions = state / "sessions"
-        self._rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
         self._workspace = Path(place.run.workspace)
         self._model = OFFLINE_MODEL if settings.offline else settings.model
         self._state: TurnState = "idle"
-        self._turn: asyncio.Task[None] | None = None
-        self._system_notices: tuple[str, ...] = ()
+        self._work: asyncio.Task[None] | None = None
         self._closing = contextlib.AsyncExitStack()
 
     async def on_start(self) -> None:
+        settings, session_id = self._settings, self.place.run.session_id
         self._provider = await self._open_provider()
         self._closing.push_async_callback(self._provider.aclose)
         self._provider.prepare()
         self._tools_bytes = advertised(TOOLS)
-        self._recovery = self._open_log()
-        self._closing.callback(self._log.close)
-        self._history = fold(self._recovery.events)
-        self._recorder = Recorder(self._log, self.publish, self._settings.prices)
-        self._approvals = Approvals(self._rules, self._settings.mode, self.publish, self._recorder)
+        self._history, self._replay = History(), Replay()
+        memory, ledger, undo_log = Memory(), Ledger(), UndoLog()
+        folds: list[Fold] = [memory.apply, ledger.apply, undo_log.apply]
+        learning = [self._history.apply, self._replay.apply, *folds]
+        if os.environ.get(CHECK):
+            invariants = Invariants()
+            folds.append(invariants.apply)
+            learning.append(invariants.learn)
+        self._opened = open_session(
+            self._sessions,
+            session_id,
+            self._workspace,
+            model=self._model,
+            mode=settings.mode,
+            tools=self._tools_bytes,
+            folds=learning,
+        )
+        self._closing.callback(self._opened.log.close)
+        self._recorder = Recorder(self._opened.log, self.publish, settings.prices, folds, self._history)
+        rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
+        self._approvals = Approvals(rules, settings.mode, self.publish, self._recorder)
         self._delegator = Delegator(
             self.place,
             lambda address, on_command: self.link(address, on_command=on_command),
             self.publish,
             self._recorder,
             self._provider,
-            self._settings.delegation,
+            settings.delegation,
             lambda: self._conversation,
         )
-        plans = PlanClient(self.link(self.place.mailbox("plan_store")), self._recorder.plan_written)
+        store = self.link(self.place.mailbox("plan_store"))
+        self._plans = PlanClient(store, self._recorder.plan_written, session_id, ledger.deeds)
+        self._compactor = Compactor(
+            self._provider,
+            self._plans,
+            self._recorder,
+            self.publish,
+            memory,
+            window=settings.context_window,
+            at=settings.compact_at,
+        )
+        kept = self._state_directory / "undo" / session_id
+        self._undo = Undo(self._workspace, kept, undo_log, self._recorder.record, self._warn)
         workspace = Workspace(self._workspace)
-        tools = parent_tools(workspace, plans, self._approvals, self._delegator)
+        tools = parent_tools(workspace, self._plans, self._approvals, self._delegator, self._undo.snapshots)
         self._guard = InvocationGuard(tools, self._approvals, self._recorder)
 
     async def on_bound(self) -> None:
         run = self.place.run
         taken = self._history.turn_of(run.id)
+        self._advance("begin")
         self._open_session(taken or self._history.turns + 1)
-        self._tell_recovery()
-        for notice in self._system_notices:
+        await self._tell_recovery()
+        for notice in self._opened.notices:
             self._recorder.notice("warning", notice)
         for notice in self._settings.notices:
-            self.publish(NoticeRaised(level="warning", message=notice))
-        del self._recovery, self._history
+            self._warn(notice)
+        self._advance("end")
         if run.prompt is not None and taken is None:
             self._start_turn(run.prompt, run.id)
 
     def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
         match command:
-            case StartTurn(prompt=prompt):
-                if self._state != "idle":
-                    return _turn_running(self._state)
-                self._start_turn(prompt)
-                return Accepted()
             case CancelTurn():
-                self._advance("cancel")
-                if self._turn is not None:
-                    # Behind the turn's first step: a task that is cancelled before it never runs at all.
-                    asyncio.get_running_loop().call_soon(self._turn.cancel)
+                self._cancel()
                 return Accepted()
             case SettleAsk():
                 return self._approvals.settle(command)
+            case ListSessions():
+                return self._list_sessions()
+            case StartTurn() | CompactConversation() | UndoTurn() | RedoTurn() | OpenSession():
+                return _turn_running(self._state) if self._state != "idle" else self._begin(command)
             case _:
                 return super().on_command(command, peer)
 
     async def on_stop(self, reason: str) -> None:
-        if self._turn is not None:
-            self._turn.cancel()
-            await asyncio.wait({self._turn})
+        if self._work is not None:
+            self._work.cancel()
+            await asyncio.wait({self._work})
         await self._closing.aclose()
+
+    # --- one piece of work at a time
+
+    def _begin(self, command: StartTurn | CompactConversation | UndoTurn | RedoTurn | OpenSession) -> Answer:
+        match command:
+            case StartTurn(prompt=prompt):
+                self._start_turn(prompt)
+            case CompactConversation(focus=focus):
+                self._start(self._compactor.compact(self._conversation, focus))
+            case UndoTurn():
+                return self._restore(self._undo.undo)
+            case RedoTurn():
+                return self._restore(self._undo.redo)
+            case OpenSession(session_id=session_id):
+                return self._open_other(session_id)
+            case _:
+                assert_never(command)
+        return Accepted()
+
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        self._advance("begin")
+        self._work = asyncio.ensure_future(self._to_end(work))
+
+    async def _to_end(self, work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        finally:
+            self._advance("end")
+            self._work = None
+
+    def _cancel(self) -> None:
+        self._advance("cancel")
+        if self._work is not None:
+            # Behind the work's first step: a task that is cancelled before it never runs at all.
+            asyncio.get_running_loop().call_soon(self._work.cancel)
+
+    def _advance(self, event: TurnEvent) -> None:
+        self._state = advance(TURN, self._state, event)
+
+    # --- a turn
+
+    def _start_turn(self, prompt: str, run_id: str = "") -> None:
+        """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
+        message = encode_user(told_with(prompt, self._asides()))
+        self._recorder.prompt_taken(prompt, run_id)
+        self._append(message)
+        self._start(self._play())
+
+    def _asides(self) -> Iterator[str]:
+        yield from map(files_restored, self._history.restored)
+        plan = self._history.plan
+        if plan is not None and plan.revision == self._plans.seen and (reminder := stale_step(plan)):
+            yield reminder
+
+    async def _play(self) -> None:
+        try:
+            await self._deliver_plan()
+            outcome = await run_turn(
+                self._conversation,
+                self._provider,
+                self._guard,
+                self._recorder,
+                max_rounds=self._settings.max_tool_rounds,
+                compactor=self._compactor,
+            )
+        except asyncio.CancelledError:  # before the loop of the turn, which takes it from then on
+            outcome = TurnOutcome(status="cancelled", problem=CANCELLED)
+        strip = self._history.strip
+        if outcome.status == "completed" and strip is not None and (left := unfinished(strip)):
+            self._recorder.notice("info", left)
+        self._recorder.turn_ended(outcome)
+
+    async def _deliver_plan(self) -> None:
+        """Put the plan behind the prompt where the model has not seen it as it is now."""
+        try:
+            async with asyncio.timeout(PLAN_DEADLINE_S):
+                plan = await self._plans.get()
+        except (TimeoutError, ToolFailure):
+            self._warn("The plan store does not answer; this turn begins without the plan.")
+            return
+        if is_due(plan, self._plans.seen):
+            note = origin(plan, self.place.run.session_id) or stale_step(plan)
+            for message in restoring(plan, f"start{len(self._conversation):04}", note):
+                self._append(message)
+        self._plans.seen = plan.revision
+
+    def _append(self, message: bytes) -> None:
+        self._conversation.append(message)
+        self._recorder.on_appended(message)
+
+    # --- between turns
+
+    def _restore(self, act: Callable[[], Awaitable[Restored]]) -> Awaitable[AnyReply]:
+        self._advance("begin")
+        return self._restored(act)
+
+    async def _restored(self, act: Callable[[], Awaitable[Restored]]) -> AnyReply:
+        try:
+            restored = await act()
+        except UndoRefused as refused:
+            return Refused(code=refused.code, message=refused.message, next_step=refused.next_step)
+        finally:
+            self._advance("end")
+        self._recorder.notice("info", restored.message)
+        return Accepted()
+
+    async def _list_sessions(self) -> AnyReply:
+        running = running_sessions(self.place.directory.parent, self._workspace)
+        found = await asyncio.to_thread(summaries, self._sessions, str(self._workspace), running)
+        return SessionsListed(sessions=tuple(found))
+
+    def _open_other(self, session_id: str) -> Answer:
+        """End, and come back with another session: there is one way to open one, which a crash takes, too."""
+        if session_id == self.place.run.session_id:
+            return Refused(code="already_open", message=f"Session {session_id} is open already.")
+        running = running_sessions(self.place.directory.parent, self._workspace)
+        try:
+            check_session(session_id, self._sessions, self._workspace, running)
+        except ResumeRefused as refused:
+            return Refused(code="session_refused", message=str(refused))
+        self._advance("begin")
+        self.place.go_on_with(session_id)
+        self.exit_status = REOPEN
+        asyncio.get_running_loop().call_soon(self.stop, f"going on with {session_id}")
+        return Accepted()
+
+    # --- the session
 
     async def _open_provider(self) -> DirectProvider:
         settings = self._settings
@@ -144,40 +316,6 @@ class Parent(Actor):
 
         server = await self._closing.enter_async_context(OfflineModel.serve())
         return DirectProvider(server.base_url, server.api_key, settings.timeouts, retry)
-
-    def _open_log(self) -> Recovery:
-        """Go on with the session's log, or begin it."""
-        path = self._sessions / f"{self.place.run.session_id}.jsonl"
-        if path.exists() and path.stat().st_size:
-            self._log, recovery = SessionLog.open(path)
-            self._refuse_other_workspace(recovery)
-            return recovery
-        system = system_message(self._workspace)
-        self._system_notices = system.notices
-        encoded = encode_system(system.text)
-        started = SessionStarted(
-            session_id=self.place.run.session_id,
-            workspace=str(self._workspace),
-            model=self._model,
-            mode=self._settings.mode,
-            at=timestamp(),
-            system_sha256=hashlib.sha256(encoded).hexdigest(),
-            tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
-        )
-        first = MessageAppended(turn=0, message=msgspec.Raw(encoded))
-        self._log = SessionLog.create(self._sessions, self.place.run.session_id, started, first)
-        return Recovery((started, first))
-
-    def _refuse_other_workspace(self, recovery: Recovery) -> None:
-        """A session's system message and plan belong to its workspace. Raises `LogFailed`."""
-        begun = recovery.events[0]
-        if isinstance(begun, SessionStarted) and begun.workspace != str(self._workspace):
-            self._log.close()
-            raise LogFailed(
-                "other_workspace",
-                f"Session {begun.session_id} belongs to {begun.workspace}, not to {self._workspace}.",
-                "Open it there, or begin another session here.",
-            )
 
     def _open_session(self, first_turn: int) -> None:
         """Go on with the session's own system message: its bytes are the same after every restart."""
@@ -194,54 +332,33 @@ class Parent(Actor):
                 mode=self._settings.mode,
                 offline=self._settings.offline,
                 context_window=self._settings.context_window,
-                system_sha256=hashlib.sha256(messages[0]).hexdigest(),
-                tools_sha256=hashlib.sha256(self._tools_bytes).hexdigest(),
+                system_sha256=digest(messages[0]),
+                tools_sha256=digest(self._tools_bytes),
                 first_turn=first_turn,
             )
         )
         head = encode_head(self._model, self._tools_bytes, REQUEST_OPTIONS)
         self._conversation = Conversation(head, messages)
 
-    def _tell_recovery(self) -> None:
+    async def _tell_recovery(self) -> None:
         """Show what an earlier life of this session showed, and what became of it."""
-        for fact in facts_of(self._recovery.events):
+        for fact in self._replay.facts():
             self.publish(fact)
+        del self._replay
+        await self._undo.recover()
         self._recorder.resume(self._history)
-        if damage := self._recovery.notice():
-            self.publish(NoticeRaised(level="warning", message=damage))
+        if damage := self._opened.recovery.notice():
+            self._warn(damage)
 
-    def _start_turn(self, prompt: str, run_id: str = "") -> None:
-        """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
-        self._advance("begin")
-        self._recorder.prompt_taken(prompt, run_id)
-        message = encode_user(prompt)
-        self._conversation.append(message)
-        self._recorder.on_appended(message)
-        self._turn = asyncio.ensure_future(self._play())
-
-    async def _play(self) -> None:
-        try:
-            outcome = await run_turn(
-                self._conversation,
-                self._provider,
-                self._guard,
-                self._recorder,
-                max_rounds=self._settings.max_tool_rounds,
-            )
-        finally:
-            self._advance("end")
-            self._turn = None
-        self._recorder.turn_ended(outcome)
-
-    def _advance(self, event: TurnEvent) -> None:
-        self._state = advance(TURN, self._state, event)
+    def _warn(self, message: str) -> None:
+        self.publish(NoticeRaised(level="warning", message=message))
 
 
 def _turn_running(state: TurnState) -> Refused:
     return Refused(
         code="turn_running",
         message=f"A turn is {state}.",
-        next_step="Send the prompt again when it has ended, or cancel it.",
+        next_step="Try again when it has ended, or cancel it.",
     )
 
 

@@ -1,10 +1,9 @@
 """Going on with an earlier session: which one is meant, whether it may be opened here, how it is called."""
 
-from collections.abc import Mapping
+from collections.abc import Collection
 from pathlib import Path
 
-from actors.directories import state_directory
-from ipc.endpoints import Run, live_runs, run_root
+from ipc.endpoints import SESSION_ID, Run, live_runs
 
 REMEMBERED = ("model", "base_url", "mode", "log_level")
 """Flags that are part of the command which brings a session back."""
@@ -32,19 +31,26 @@ def _is_here(workspace: str) -> bool:
         return False
 
 
-def check_session(session_id: str, workspace: Path, environ: Mapping[str, str]) -> None:
-    """See whether a session can be gone on with in this workspace. Raises `ResumeRefused`."""
-    from actors.session.events import SessionStarted
-    from actors.session.log import LogFailed, read_log
+def running_sessions(root: Path, workspace: Path) -> frozenset[str]:
+    """Ids of the sessions that some run in this workspace has open; `root` holds all runs."""
+    return frozenset(run.session_id for run in live_runs(root, str(workspace)))
 
+
+def check_session(session_id: str, folder: Path, workspace: Path, running: Collection[str]) -> None:
+    """See whether a session, whose log is in `folder`, can be gone on with here. Raises `ResumeRefused`."""
+    from actors.session.log_failed import LogFailed
+    from actors.session.records import session_started
+
+    if not SESSION_ID.fullmatch(session_id):
+        raise ResumeRefused(f"{session_id!r} is no session id")
     try:
-        started = read_log(state_directory(environ) / "sessions" / f"{session_id}.jsonl").events[0]
+        started = session_started(folder / f"{session_id}.jsonl")
     except LogFailed as failed:
         raise ResumeRefused(f"{failed.message} {failed.next_step}") from None
-    if isinstance(started, SessionStarted) and started.workspace != str(workspace):
+    if started is not None and started.workspace != str(workspace):
         raise ResumeRefused(
             f"session {session_id} belongs to {started.workspace}, not to {workspace}; "
             f"add --workspace {started.workspace}"
         )
-    if any(run.session_id == session_id for run in live_runs(run_root(environ), str(workspace))):
+    if session_id in running:
         raise ResumeRefused(f"session {session_id} is running; draw it with: fido attach {session_id}")
