@@ -1,4 +1,4 @@
-"""A screen in a real terminal over a run whose other processes the test plays."""
+"""A screen in a real terminal: over a run whose other processes the test plays, or the whole program."""
 
 import asyncio
 import os
@@ -8,11 +8,13 @@ from functools import wraps
 from pathlib import Path
 
 from ipc.messages import MessageDelta
+from tests.fakes.fido import Home, wait_until
 from tests.fakes.launch import command
 from tests.fakes.run import PlayedRun, played_run
-from tests.fakes.terminal import TerminalProgram
+from tests.fakes.terminal import ENTER, TerminalProgram
 
 Scene = tuple[PlayedRun, TerminalProgram]
+Start = Callable[..., TerminalProgram]
 
 
 def played(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
@@ -39,3 +41,11 @@ async def scene(
 
 def say(text: str, turn: int = 1) -> MessageDelta:
     return MessageDelta(turn=turn, kind="text", text=text)
+
+
+def leave(program: TerminalProgram, at: Home) -> None:
+    """Quit as a person does; nothing may be left, and the terminal is as it was."""
+    program.type("/quit" + ENTER)
+    program.until(lambda: program.ended, "the program to end")
+    wait_until(lambda: not at.processes(), "everything to end")
+    assert program.modes == program.modes_before

@@ -4,16 +4,15 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.fakes.chat_script import Step, call, gate, parent, say, subagent
-from tests.fakes.fido import GUARD, Home, home, kill, openai_environment, pid_of, wait_until
+from tests.fakes.fido import Home, kill, openai_environment, pid_of, wait_until
+from tests.fakes.scene import Start, leave
 from tests.fakes.scripted_server import ScriptedServer
-from tests.fakes.terminal import CTRL_C, ENTER, TerminalProgram
+from tests.fakes.terminal import CTRL_C, ENTER
 
 ITEMS = [
     {"id": "look", "title": "Look at the file", "status": "in_progress", "next_action": "read a.py"},
@@ -23,18 +22,6 @@ PROCFILE = Path(__file__).parents[2] / "Procfile"
 RESULT = json.dumps({"status": "completed", "summary": "It prints one.", "findings": []})
 
 
-@pytest.fixture
-def at() -> Iterator[Home]:
-    with home() as made:
-        yield made
-
-
-@pytest.fixture
-def server() -> Iterator[ScriptedServer]:
-    with ScriptedServer() as made:
-        yield made
-
-
 def whole_turn() -> list[Step]:
     return [
         call("update_plan", {"reason": "start", "items": ITEMS}, when=parent),
@@ -42,31 +29,6 @@ def whole_turn() -> list[Step]:
         say(["half ", gate("subagent"), RESULT], when=subagent),
         say(["It prints ", gate("answer"), "one."], when=parent),
     ]
-
-
-Start = Callable[..., TerminalProgram]
-
-
-@pytest.fixture
-def start(at: Home, tmp_path: Path, server: ScriptedServer) -> Iterator[Start]:
-    """Start `fido` in a terminal; whatever is left of it is ended."""
-    (tmp_path / "a.py").write_text("print(1)\n", encoding="utf-8")
-    environment = at.environment(TERM="xterm-256color", **openai_environment(server.base_url))
-    with ExitStack() as started:
-
-        def begin(*arguments: str, columns: int = 120) -> TerminalProgram:
-            program = TerminalProgram([*GUARD, *arguments], columns, 32, environment, tmp_path)
-            return started.enter_context(program)
-
-        yield begin
-
-
-def leave(program: TerminalProgram, at: Home) -> None:
-    """Quit as a person does; nothing may be left, and the terminal is as it was."""
-    program.type("/quit" + ENTER)
-    program.until(lambda: program.ended, "the program to end")
-    wait_until(lambda: not at.processes(), "everything to end")
-    assert program.modes == program.modes_before
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120, 200])
