@@ -71,8 +71,9 @@ def state_of(entry: Entry | None) -> FileState | None:
     return FileState(kind=entry.kind, mode=entry.mode, content=entry.content)
 
 
-def is_own(name: str) -> bool:
+def is_own(path: str) -> bool:
     """Whether an entry is Fido's own; a person's settings are theirs."""
+    name = path.rpartition("/")[2]
     return name.startswith(OWN) and name != SETTINGS
 
 
@@ -82,6 +83,7 @@ class Entries:
     def __init__(self, root: Path, blobs: Blobs) -> None:
         self.root = root
         self.seen: dict[str, Entry] = {}
+        """Whose content is in the store."""
         self._blobs = blobs
 
     def at(self, path: str) -> Entry | None:
@@ -124,15 +126,9 @@ class Entries:
         finally:
             os.close(opened)
 
-    def known(self, path: str, status: os.stat_result) -> Entry | None:
-        """The entry of an earlier look, when the status says that it still holds."""
-        seen = self.seen.get(path)
-        if seen is not None and seen.is_as(status) and (seen.unkept or self._blobs.has(seen.content)):
-            return seen
-        return None
-
     def _file(self, path: str, status: os.stat_result, folder: int) -> Entry:
-        if seen := self.known(path, status):
+        seen = self.seen.get(path)
+        if seen is not None and seen.is_as(status):
             return seen
         young = time.time_ns() - max(status.st_mtime_ns, status.st_ctime_ns) < YOUNG_NS
         content, unkept = self._content(path, status, folder)
@@ -146,7 +142,8 @@ class Entries:
             0 if young else status.st_ctime_ns,
             unkept,
         )
-        self.seen[path] = entry
+        if not (content and unkept):
+            self.seen[path] = entry
         return entry
 
     def _content(self, path: str, status: os.stat_result, folder: int) -> tuple[str, str]:

@@ -3,14 +3,15 @@
 import contextlib
 import errno
 import json
+import os
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from actors.session.events import FileChange, FileState
 from actors.undo.blobs import ContentLost
-from actors.undo.effects import USABLE, Effects
+from actors.undo.effects import FEW, USABLE, Effects
 from actors.undo.entries import OWN, Entries, Entry, state_of
 from actors.undo.path_text import folder_of, from_the_root, to_name, to_text
 
@@ -119,10 +120,7 @@ class Restorer:
             for step in outward:
                 with _doing(step):
                     self._open_up(step)
-            for step in outward:
-                if step.path in aside and step.then is not None:
-                    with _doing(step):
-                        self._effects.write_aside(step.path, aside[step.path], step.then)
+            self._write_aside(outward, aside)
             for step in inward:
                 with _doing(step):
                     if not self._made_way(step):
@@ -150,6 +148,15 @@ class Restorer:
                     folder = self._effects.nearest_folder(step.path)
                 places[step.path] = f"{folder}/{OWN}{token}-{number}.tmp".lstrip("/")
         return places
+
+    def _write_aside(self, steps: Iterable[Step], aside: Mapping[str, str]) -> None:
+        few = len(aside) <= FEW
+        for step in steps:
+            if step.path in aside and step.then is not None:
+                with _doing(step):
+                    self._effects.write_aside(step.path, aside[step.path], step.then, sync=few)
+        if not few:
+            os.sync()
 
     def _note(self, places: Iterable[str]) -> None:
         with contextlib.suppress(OSError):

@@ -13,8 +13,17 @@ from actors.tools.tool import ToolFailure
 from actors.undo.blobs import Blobs
 from actors.undo.entries import Entries, Entry, is_own, state_of
 from actors.undo.log import UndoLog
-from actors.undo.manifest import Manifest, TooMuch, differences, list_files, take, take_below
+from actors.undo.manifest import Manifest, differences
 from actors.undo.path_text import folder_of, to_name, to_text
+from actors.undo.walk import (
+    TooMuch,
+    Unlisted,
+    list_files,
+    look_again,
+    look_at_listed,
+    look_below,
+    outer_rules,
+)
 
 COMMANDS: Final = "what shell commands change"
 MANIFEST: Final = "manifest-"
@@ -46,6 +55,8 @@ class FileSnapshots:
         self._record = record
         self._tell = tell
         self._told: set[str] = set()
+        self._last: Manifest | None = None
+        self._rules: tuple[tuple[int, ...], ...] = ()
         self._reasons: dict[str, str] = {}
         state = Path(os.path.realpath(blobs.folder.parents[1]))
         self._own = str(state.relative_to(entries.root)) if state.is_relative_to(entries.root) else ""
@@ -124,16 +135,24 @@ class FileSnapshots:
         async def look() -> Manifest:
             folder = self._entries.root / place
             if folder.is_dir() and not folder.is_symlink():
-                return Manifest(await asyncio.to_thread(take_below, self._entries, place), set())
-            return Manifest(take_below(self._entries, place), set())
+                return await asyncio.to_thread(look_below, self._entries, place)
+            return look_below(self._entries, place)
 
         return look
 
     async def _look_at_all(self) -> Manifest:
-        if not self._entries.seen:
+        """Ask the ignore rules only where the last list does not do."""
+        root, last = self._entries.root, self._last
+        if last is None:
             await asyncio.to_thread(self._remember)
-        listed = await list_files(self._entries.root)
-        return await asyncio.to_thread(take, self._entries, listed, self._own)
+        elif self._rules == outer_rules(root, last.git_folders()):
+            with contextlib.suppress(Unlisted):
+                self._last = await asyncio.to_thread(look_again, self._entries, last, self._own)
+                return self._last
+        listed = await list_files(root)
+        self._last = await asyncio.to_thread(look_at_listed, self._entries, listed, self._own)
+        self._rules = outer_rules(root, self._last.git_folders())
+        return self._last
 
     def _first_missing(self, path: str) -> str:
         """The outermost folder on the way to a path that is not there, or the path."""
@@ -168,10 +187,14 @@ class FileSnapshots:
             return None
 
     def _remember(self) -> None:
-        """Know again what an earlier life of this session saw."""
+        """Know again what an earlier life of this session saw, as far as it is still kept."""
         for path in self._blobs.folder.glob(f"{MANIFEST}*"):
             if manifest := self._load(path.name):
-                self._entries.seen = manifest.files()
+                self._entries.seen = {
+                    path: entry
+                    for path, entry in manifest.entries.items()
+                    if entry.kind == "file" and (entry.unkept or self._blobs.has(entry.content))
+                }
 
 
 def _states(place: str, manifest: Manifest) -> tuple[FileChange, ...]:

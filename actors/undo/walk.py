@@ -1,0 +1,263 @@
+"""Looks at a whole workspace, or at all that is in one folder: through descriptors, no link is followed."""
+
+import contextlib
+import os
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from actors.files.rg import WALK, run_rg
+from actors.undo.entries import FOLDER, MAX_FILE_BYTES, Entries, Entry, is_own
+from actors.undo.manifest import IGNORE_FILES, Manifest, names_of
+from actors.undo.path_text import folder_of, to_text
+
+MOST_ENTRIES: Final = 20_000
+MOST_BYTES: Final = 256 << 20
+DEEPEST: Final = 100
+"""Folders in folders without a listed file, before the outermost counts as excluded."""
+
+
+class TooMuch(Exception):
+    """There is more than is kept, or it can not be listed in time; its message says so."""
+
+
+class Unlisted(Exception):
+    """Something is there that an earlier list can not judge."""
+
+
+async def list_files(root: Path) -> set[str]:
+    """Every regular file that the ignore rules do not exclude. Raises `TooMuch`, `ToolFailure`."""
+    output = bytearray()
+    count = 0
+
+    def take(chunk: bytes) -> None:
+        nonlocal count
+        count += chunk.count(0)
+        if count > MOST_ENTRIES:
+            raise TooMuch(f"the workspace has more than {MOST_ENTRIES:,} files")
+        output.extend(chunk)
+
+    end = await run_rg([*WALK, "--no-config", "--files", "--null"], root, take)
+    if end.status is None:
+        raise TooMuch("the workspace takes too long to list")
+    return set(names_of(bytes(output)))
+
+
+def look_at_listed(entries: Entries, listed: Collection[str], own: str) -> Manifest:
+    """Look at every listed file, and at the folders and links beside them. Raises `OSError`, `TooMuch`.
+
+    `own` is a folder that is left out, relative to the root; empty is none.
+    """
+    return _FirstWalk(entries, {path for path in listed if not is_own(path)}, own).run()
+
+
+def look_again(entries: Entries, last: Manifest, own: str) -> Manifest:
+    """Like `look_at_listed`, by what was listed before. Raises `Unlisted` where that does not do."""
+    return _SecondWalk(entries, last, own).run()
+
+
+def look_below(entries: Entries, path: str) -> Manifest:
+    """Look at a path and at all that is in it, ignored or not. Raises `OSError`, `TooMuch`."""
+    top = entries.at(path)
+    if top is None:
+        return Manifest({}, set())
+    found = {path: top}
+    if top.kind == "folder":
+        with entries.open_folder(path) as opened:
+            for below, folders, files, folder in os.fwalk(".", dir_fd=opened):
+                for name in (*folders, *files):
+                    inner = os.path.normpath(f"{path}/{below}/{name}")
+                    if entry := entries.look(inner, folder):
+                        found[inner] = entry
+                if len(found) > MOST_ENTRIES or sum(entry.size for entry in found.values()) > MOST_BYTES:
+                    raise TooMuch(f"{to_text(path)} holds more than is kept")
+    return Manifest(found, set())
+
+
+def outer_rules(root: Path, git_folders: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Marks of the ignore rules outside the listed files; equal marks mean that they have not changed."""
+    home = Path(os.environ.get("HOME", "/"))
+    git = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    files = [home / ".gitconfig", git / "config", git / "ignore"]
+    files += [folder / name for folder in root.parents for name in (*IGNORE_FILES, ".git/info/exclude")]
+    files += [root / each / "info/exclude" for each in git_folders]
+    return tuple(map(_mark, files))
+
+
+def _mark(path: Path) -> tuple[int, ...]:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+class _Walk:
+    """One pass over the folders, then another over the files that have to be read."""
+
+    def __init__(self, entries: Entries, listed: Collection[str], own: str) -> None:
+        self._entries = entries
+        self._listed = listed
+        self._own = own
+        self._bytes = 0
+        self._stale: dict[str, list[tuple[str, os.stat_result]]] = {}
+        """Files that are not as they were seen last, by folder."""
+        self.found: dict[str, Entry] = {}
+        self.excluded: set[str] = set()
+
+    def run(self) -> Manifest:
+        top = os.open(self._entries.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            waiting = [""]
+            while waiting:
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+                    waiting += self._enter(waiting.pop(), top)
+                self._refuse_too_much()
+        finally:
+            os.close(top)
+        self._read()
+        self._entries.seen = dict(self.found)
+        return Manifest(self.found, self.excluded)
+
+    def _enter(self, folder: str, top: int) -> list[str]:
+        """Look at one folder's entries; those of them that are to be entered, too."""
+        prefix = f"{folder}/" if folder else ""
+        listed, seen, found = self._listed, self._entries.seen, self.found
+        inner, stale = [], []
+        with _opened(folder or ".", top) as opened, os.scandir(opened) as entries:
+            for each in entries:
+                path = prefix + each.name
+                if path in listed and each.is_file(follow_symlinks=False):
+                    status = each.stat(follow_symlinks=False)
+                    if status.st_size <= MAX_FILE_BYTES:
+                        self._bytes += status.st_size
+                    entry = seen.get(path)
+                    if entry is not None and entry.is_as(status):
+                        found[path] = entry
+                    else:
+                        stale.append((path, status))
+                elif path != self._own and not is_own(path) and self._judge(path, each, opened):
+                    inner.append(path)
+        if stale:
+            self._stale[folder] = stale
+        return inner
+
+    def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
+        """Take in or leave out what is no listed file; whether it is to be entered."""
+        raise NotImplementedError
+
+    def _refuse_too_much(self) -> None:
+        if len(self.found) + len(self.excluded) > 2 * MOST_ENTRIES:
+            raise TooMuch(f"the workspace has more than {MOST_ENTRIES:,} folders, links and ignored files")
+        if self._bytes > MOST_BYTES:
+            raise TooMuch(f"the workspace has more than {MOST_BYTES >> 20} MB of files")
+
+    def _read(self) -> None:
+        for folder, files in self._stale.items():
+            with contextlib.suppress(OSError), self._entries.open_folder(folder) as opened:
+                for path, status in files:
+                    with contextlib.suppress(OSError):
+                        self.found[path] = self._entries.understand(path, status, opened)
+
+
+class _FirstWalk(_Walk):
+    """By the list that the ignore rules leave."""
+
+    def __init__(self, entries: Entries, listed: Collection[str], own: str) -> None:
+        super().__init__(entries, listed, own)
+        self._holding = _folders_of(listed)
+
+    def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
+        if entry.is_symlink():
+            self.found[path] = _link(entry.name, folder)
+        elif path in self._holding and entry.is_dir(follow_symlinks=False):
+            self.found[path] = _folder(entry)
+            return True
+        elif _is_plain_folder(entry) and (quiet := _quiet(path, entry, folder, DEEPEST)):
+            self.found.update(quiet)
+        else:
+            self.excluded.add(path)
+        return False
+
+
+class _SecondWalk(_Walk):
+    """By what was there before: as long as no name is new, the ignore rules need not be asked."""
+
+    def __init__(self, entries: Entries, last: Manifest, own: str) -> None:
+        super().__init__(entries, last.entries, own)
+        self._last = last
+
+    def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
+        if path in self._last.excluded:
+            self.excluded.add(path)
+            return False
+        if path not in self._listed:
+            raise Unlisted(path)
+        if entry.is_symlink():
+            self.found[path] = _link(entry.name, folder)
+            return False
+        if not entry.is_dir(follow_symlinks=False):
+            raise Unlisted(path)
+        self.found[path] = _folder(entry)
+        return True
+
+    def _read(self) -> None:
+        for files in self._stale.values():
+            for path, _ in files:
+                if path.rpartition("/")[2] in IGNORE_FILES or self._last.entries[path].kind != "file":
+                    raise Unlisted(path)
+        super()._read()
+
+
+def _quiet(path: str, entry: "os.DirEntry[str]", folder: int, depth: int) -> dict[str, Entry]:
+    """A folder without listed files and the folders and links in it; nothing when it holds anything else."""
+    try:
+        found = {path: _folder(entry)}
+        with _opened(entry.name, folder) as opened, os.scandir(opened) as inside:
+            entries = list(inside)
+            if depth == 0 or not all(each.is_symlink() or _is_plain_folder(each) for each in entries):
+                return {}
+            for each in entries:
+                inner = f"{path}/{each.name}"
+                if each.is_symlink():
+                    found[inner] = _link(each.name, opened)
+                elif below := _quiet(inner, each, opened, depth - 1):
+                    found.update(below)
+                else:
+                    return {}
+    except OSError:
+        return {}
+    return found
+
+
+def _is_plain_folder(entry: "os.DirEntry[str]") -> bool:
+    return entry.name != ".git" and entry.is_dir(follow_symlinks=False)
+
+
+@contextlib.contextmanager
+def _opened(name: str, folder: int) -> Iterator[int]:
+    opened = os.open(name, FOLDER, dir_fd=folder)
+    try:
+        yield opened
+    finally:
+        os.close(opened)
+
+
+def _folder(entry: "os.DirEntry[str]") -> Entry:
+    return Entry("folder", stat.S_IMODE(entry.stat(follow_symlinks=False).st_mode))
+
+
+def _link(name: str, folder: int) -> Entry:
+    return Entry("link", 0, to_text(os.readlink(name, dir_fd=folder)))
+
+
+def _folders_of(paths: Collection[str]) -> set[str]:
+    """Every folder on the way to a path, the root aside."""
+    found: set[str] = set()
+    for path in paths:
+        folder = folder_of(path)
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder_of(folder)
+    return found
