@@ -2,12 +2,9 @@
 
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -20,7 +17,7 @@ from actors.session.events import CallStarted, MessageAppended, PromptTaken
 from actors.session.history import fold
 from actors.session.log import LogFailed, Recovery, SessionLog, read_log
 from tests.fakes.launch import DEADLINE_S, ROOT
-from tests.fakes.session_events import HEADER, messages, opened, refusal_to_open, said, written
+from tests.fakes.session_events import HEADER, messages, opened, refusal_to_open, said, small_files, written
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 
@@ -144,21 +141,10 @@ def test_an_existing_session_is_not_begun_again(folder: Path) -> None:
 # --- failing disks -----------------------------------------------------------------------------------------
 
 
-@contextmanager
-def small_files() -> Iterator[None]:
-    """No file grows past 1,000 bytes; only around one call, since the runner's own output is a file, too."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
 def test_a_line_that_does_not_fit_waits_for_room_and_keeps_its_place(folder: Path) -> None:
     log = SessionLog.create(folder, "s-1", HEADER)
     before = log.path.read_bytes()
-    with small_files():
+    with small_files(1000):
         for text in ("x" * 2000, "behind it"):
             with pytest.raises(LogFailed, match="File too large") as caught:
                 log.append(said(text))
@@ -172,14 +158,14 @@ def test_a_line_that_does_not_fit_waits_for_room_and_keeps_its_place(folder: Pat
 
 def test_what_waits_is_written_at_the_end_when_there_is_room(folder: Path) -> None:
     log = SessionLog.create(folder, "s-1", HEADER)
-    with pytest.raises(LogFailed), small_files():
+    with pytest.raises(LogFailed), small_files(1000):
         log.append(said("x" * 2000))
     log.close()
     assert messages(opened(log.path)) == ["x" * 2000]
 
 
 def test_a_session_that_can_not_begin_leaves_nothing(folder: Path) -> None:
-    with pytest.raises(LogFailed) as caught, small_files():
+    with pytest.raises(LogFailed) as caught, small_files(1000):
         SessionLog.create(folder, "s-1", msgspec.structs.replace(HEADER, workspace="/" + "w" * 2000))
     assert caught.value.code == "log_full"
     assert os.listdir(folder) == []
@@ -265,7 +251,7 @@ def test_ten_thousand_events_are_read_and_folded_within_a_second(folder: Path) -
 
 
 def test_a_new_session_is_recorded_whole_or_not_at_all(folder: Path) -> None:
-    with pytest.raises(LogFailed), small_files():
+    with pytest.raises(LogFailed), small_files(1000):
         SessionLog.create(folder, "s-1", HEADER, said("x" * 2000))
     assert os.listdir(folder) == []
 

@@ -1,6 +1,8 @@
 """Events of a session for tests: made, written and read back."""
 
+import resource
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -111,6 +113,17 @@ def written(folder: Path, *events: AnyEvent, header: SessionStarted = HEADER) ->
         log.append(event)
     log.close()
     return log.path
+
+
+@contextmanager
+def small_files(limit: int) -> Iterator[None]:
+    """No file grows past so many bytes; only around few calls: the runner's own output is a file, too."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def opened(path: Path) -> Recovery:
