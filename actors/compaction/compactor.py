@@ -28,6 +28,7 @@ ROOM: Final = 1_000
 """Tokens that the request for a summary and a short one take; with less left, none is asked for."""
 LEAST_WINDOW: Final = 2_048
 """Tokens below which no window is guessed from a refusal."""
+NO_ROOM: Final = "There was no room for a summary."
 
 Method = Literal["summary", "trim", "none"]
 
@@ -86,7 +87,7 @@ class Compactor:
     async def fit(self, conversation: Conversation) -> None:
         """Before a request of the running turn: compact when the conversation nears the window."""
         before = self.tokens(conversation)
-        if before < self._at * self._window:
+        if before < self._threshold():
             return
         fresh = _movable(conversation) - self._settled
         if fresh * before < LEAST_GROWTH * self._window * size_of(conversation):
@@ -108,15 +109,17 @@ class Compactor:
 
         `window` is what the server said it takes, tokens; 0 when it did not say. True: it is shorter now.
         """
+        why = "The server refused it as too long."
+        if window and window != self._window:
+            why = f"The server takes {window:,} tokens; set context_window to that."
         before = self._learn(conversation, window)
         with self._telling(before, automatic=True):
-            return await self._cut(conversation, before, "The server refused it as too long.", running=True)
+            return await self._cut(conversation, before, why, running=True)
 
     async def _sum_up(self, conversation: Conversation, before: int, focus: str, *, running: bool) -> None:
         self._settled = _movable(conversation)
         if self._is_known and before + ROOM >= self._window:
-            why = "It left no room for a summary."
-            await self._cut(conversation, before, why, running=running)
+            await self._cut(conversation, before, NO_ROOM, running=running)
             return
         share = self._share(conversation, before)
         try:
@@ -140,7 +143,7 @@ class Compactor:
         """Cut what does not fit; else leave all as it is, since the next request may well succeed."""
         if fault.overflow:
             before = self._learn(conversation, fault.window)
-            await self._cut(conversation, before, str(fault), running=running)
+            await self._cut(conversation, before, NO_ROOM, running=running)
         else:
             self._finish("none", before, before, f"The conversation stays as it is. {fault}")
 
@@ -210,6 +213,10 @@ class Compactor:
             return max(before, window)
         self._window = max(LEAST_WINDOW, min(self._window, before))
         return before
+
+    def _threshold(self) -> float:
+        """Tokens from which `fit` acts; in a small window early enough for a summary to have room."""
+        return min(self._at * self._window, max(0.5 * self._window, self._window - 2 * ROOM))
 
     def _share(self, conversation: Conversation, before: int) -> rewrite.Share:
         return rewrite.share_of(self._window * size_of(conversation) // max(1, before))

@@ -132,11 +132,16 @@ class Session:
         self.ends(answer)
 
     async def run(
-        self, answer: Callable[[ToolCall], str] = lambda call: f"result of {call.id}"
+        self, answer: Callable[[ToolCall], str] = lambda call: f"result of {call.id}", max_rounds: int = 30
     ) -> TurnOutcome:
         """Play the prompted turn with the scripted answers."""
         outcome = await run_turn(
-            self.conversation, self.provider, Tools(answer), self, compactor=self.compactor
+            self.conversation,
+            self.provider,
+            Tools(answer),
+            self,
+            max_rounds=max_rounds,
+            compactor=self.compactor,
         )
         self.record(TurnEnded(turn=self.turn, status=outcome.status, final_text=outcome.final_text))
         return outcome
