@@ -36,7 +36,7 @@ from ipc.messages import (
     ReplacePlan,
 )
 
-STAND_BY_S: Final = 0.1
+STAND_BY_S: Final = 0.05
 """How often a plan store that stands by looks whether the workspace has become free."""
 REASON_CLEARED: Final = "Cleared"
 

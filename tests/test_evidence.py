@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.plan.evidence import judge
+from actors.plan.evidence import judge, relevant
 from actors.session.commands import canonical
 from ipc.messages import Deed, PlanItem, Verdict
 from tests.fakes.any_plans import any_items
@@ -186,6 +186,13 @@ def test_every_entry_has_a_verdict_and_judging_again_changes_none(
     assert [item.evidence for item in judged] == [item.evidence for item in items]
     assert all(len(item.verdicts) == len(item.evidence) for item in judged)
     assert judge(judged, previous, deeds) == judged
+    assert judge(items, previous, relevant(items, deeds)) == judged
+
+
+def test_only_deeds_that_the_evidence_may_be_about_are_relevant() -> None:
+    items = [step("a", evidence=("'pytest' -q", "app.py:42"))]
+    assert [deed.subject for deed in relevant(items, DEEDS)] == ["pytest -q", "src/app.py", "src/app.py"]
+    assert relevant([step("a")], DEEDS) == ()
 
 
 @given(ITEMS, ANY_DEEDS)

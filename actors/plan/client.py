@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from actors.plan.evidence import relevant
 from actors.plan.rules import normalize, one_line
 from actors.tools.tool import ToolFailure
 from ipc.errors import IpcError, LocalFault
@@ -56,7 +57,7 @@ class PlanClient:
                     items=items,
                     based_on=(await self._current()).revision if self.seen is None else self.seen,
                     session_id=self._session_id,
-                    ledger=self._deeds(),
+                    ledger=relevant(items, self._deeds()),
                 )
             )
         self.seen = reply.plan.revision

@@ -18,8 +18,9 @@ until a command it names does not succeed. Nothing that a model sends is a verdi
 import posixpath
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from itertools import islice
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 import msgspec
 
@@ -32,6 +33,7 @@ Finding = Literal["holds", "failed", "unknown"]
 MAX_CUTS: Final = 8
 """Places in an entry where a command at its beginning may end."""
 
+_UNQUOTED: Final = str.maketrans("", "", "'\"")
 _NAME: Final = "\0"
 """Stands for a name in the prose around it."""
 _TICKED: Final = re.compile(r"`+([^`]+)`+")
@@ -59,17 +61,42 @@ _PROGRAM: Final = re.compile(
 _NEXT_WORD: Final = re.compile(r"(?:[,;&|+]|\b(?:and|plus|then)\b)\s*([\w./-]+)")
 
 
-class _Known(NamedTuple):
-    commands: dict[str, bool]
-    programs: frozenset[str]
-    files: dict[str, list[tuple[int, int]]]
+def relevant(items: Iterable[PlanItem], deeds: Iterable[Deed]) -> tuple[Deed, ...]:
+    """The deeds that the evidence of these items may be about: what decides, in a message a tenth as long."""
+    text = "\n".join(entry for item in items for entry in item.evidence).translate(_UNQUOTED)
+    return tuple(deed for deed in deeds if text and _last_or_first_word(deed).translate(_UNQUOTED) in text)
+
+
+def _last_or_first_word(deed: Deed) -> str:
+    """A command's program, a file's name."""
+    return deed.subject.partition(" ")[0] if deed.kind == "command" else deed.subject.rpartition("/")[2]
+
+
+class _Known:
+    """Deeds by what they were done to."""
+
+    def __init__(self, deeds: Iterable[Deed]) -> None:
+        self.commands: dict[str, bool] = {}
+        """Whether the last run succeeded."""
+        self.files: dict[str, list[tuple[int, int]]] = {}
+        """First and last lines."""
+        for deed in deeds:
+            if deed.kind == "command":
+                self.commands[deed.subject] = deed.ok
+            elif deed.ok:
+                self.files.setdefault(deed.subject, []).append((deed.first_line, deed.last_line))
+
+    @cached_property
+    def programs(self) -> frozenset[str]:
+        """First words of the commands."""
+        return frozenset(command.partition(" ")[0] for command in self.commands)
 
 
 def judge(
     items: Iterable[PlanItem], previous: Iterable[PlanItem], deeds: Iterable[Deed]
 ) -> tuple[PlanItem, ...]:
     """The same items, each entry of evidence with its verdict; what they bring as verdicts is ignored."""
-    known = _index(deeds)
+    known = _Known(deeds)
     verified = {
         (item.id, entry)
         for item in previous
@@ -86,17 +113,6 @@ def judge(
         msgspec.structs.replace(item, verdicts=tuple(verdict(item.id, entry) for entry in item.evidence))
         for item in items
     )
-
-
-def _index(deeds: Iterable[Deed]) -> _Known:
-    commands: dict[str, bool] = {}
-    files: dict[str, list[tuple[int, int]]] = {}
-    for deed in deeds:
-        if deed.kind == "command":
-            commands[deed.subject] = deed.ok
-        elif deed.ok:
-            files.setdefault(deed.subject, []).append((deed.first_line, deed.last_line))
-    return _Known(commands, frozenset(command.partition(" ")[0] for command in commands), files)
 
 
 def _look(entry: str, known: _Known) -> Finding:
@@ -129,8 +145,6 @@ def _take_ticked(entry: str, known: _Known, findings: list[Finding]) -> str:
 
 def _take_first_command(entry: str, known: _Known, findings: list[Finding]) -> str:
     """Find a command at the beginning, the longest that was run; return the text with a sign in its place."""
-    if entry.removeprefix("$ ").partition(" ")[0].rstrip(":;,") not in known.programs:
-        return entry
     for cut in reversed(list(islice(_BEHIND_COMMAND.finditer(entry), MAX_CUTS))):
         finding = _command(entry[: cut.start()], known)
         if finding != "unknown":
@@ -143,8 +157,8 @@ def _take_files(prose: str, known: _Known, findings: list[Finding]) -> str:
     """Find all that looks like a file or is one; return the text with signs in its place."""
 
     def take(place: re.Match[str]) -> str:
-        path = posixpath.normpath(place["path"])
-        if path not in known.files and not _LOOKS_LIKE_FILE.fullmatch(path):
+        path = _path(place)
+        if path not in known.files and ("." not in path or not _LOOKS_LIKE_FILE.fullmatch(path)):
             return place[0]
         is_alone = _BEFORE_FILE.search(prose[: place.start()]) is not None
         findings.append("holds" if is_alone and _holds(place, known) else "unknown")
@@ -160,9 +174,14 @@ def _command(text: str, known: _Known) -> Finding:
     return "holds" if succeeded else "failed"
 
 
+def _path(place: re.Match[str]) -> str:
+    path = place["path"]
+    return posixpath.normpath(path) if "./" in path or "//" in path else path
+
+
 def _holds(place: re.Match[str], known: _Known) -> bool:
     """Whether a file was seen, at the lines that are named."""
-    seen = known.files.get(posixpath.normpath(place["path"]), [])
+    seen = known.files.get(_path(place), [])
     if place["first"] is None:
         return bool(seen)
     first = int(place["first"])

@@ -18,6 +18,7 @@ FORMAT: Final = 1
 MAX_BYTES: Final = 1024 * 1024
 """Larger files are not read; a plan of 20 full items takes about 100 KB."""
 _MAX_REVISION: Final = 2**53 - 1
+_FRESH: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_REASON_SHOWN: Final = 300
 
 
@@ -195,8 +196,11 @@ def _understand(content: bytes) -> Plan:
 
 def _write(path: Path, content: bytes) -> None:
     """A fresh file of our own, on the disk; whatever was under that name is no longer."""
-    path.unlink(missing_ok=True)
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fd = os.open(path, _FRESH, 0o600)
+    except FileExistsError:
+        path.unlink()
+        fd = os.open(path, _FRESH, 0o600)
     try:
         written = os.write(fd, content)
         while written < len(content):

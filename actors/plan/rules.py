@@ -168,6 +168,8 @@ def self_dependency(items: Items) -> Iterator[PlanProblem]:
 
 def cyclic_dependency(items: Items) -> Iterator[PlanProblem]:
     """One problem a circle; following all their fixes leaves none."""
+    if not any(item.dependencies for item in items):
+        return
     position_of: dict[str, int] = {}
     graph: dict[str, list[str]] = {}
     for position, item in enumerate(items):

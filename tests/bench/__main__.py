@@ -2,10 +2,10 @@
 
 import sys
 
-from tests.bench import bus, resume, shell, starts, turns
+from tests.bench import bus, plan, resume, shell, starts, turns
 from tests.bench.measure import HEADER
 
-PARTS = {"bus": bus, "turns": turns, "starts": starts, "resume": resume, "shell": shell}
+PARTS = {"bus": bus, "turns": turns, "starts": starts, "plan": plan, "resume": resume, "shell": shell}
 
 
 def main(names: list[str]) -> int:
