@@ -17,6 +17,7 @@ import ipc.messages as messages_module
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import input_schema
 from actors.commands.arguments import COMMANDS, parser_for
+from actors.session.events import AnyEvent
 from actors.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings, Table
 from actors.tools.tool import description
 from ui.keys import BINDINGS, LOCAL_COMMANDS
@@ -100,6 +101,12 @@ def _kind(struct: type[msgspec.Struct]) -> str | None:
     if "Value" in names:
         return "Stream" if struct.__struct_config__.tag else "Value"
     return next((kind for kind in ("Command", "Reply", "Fact") if kind in names), None)
+
+
+def events() -> str:
+    """Every event of a session's log."""
+    rows = ([f"`{each.__name__}`", inspect.cleandoc(each.__doc__ or "")] for each in get_args(AnyEvent))
+    return table(["event", "says"], rows)
 
 
 def _words() -> Iterator[list[str]]:
@@ -235,6 +242,7 @@ def _first_line(path: Path) -> str:
 
 PARTS: Final[dict[str, Callable[[], str]]] = {
     "messages": messages,
+    "events": events,
     "settings": settings,
     "environment": environment,
     "commands": commands,

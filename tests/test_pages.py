@@ -125,3 +125,12 @@ def test_table_of_exit_statuses_says_what_is_returned() -> None:
     assert "limit" in told[str(EXIT_STATUS["limit"])]
     assert "approval" in told[str(NEEDED_APPROVAL)]
     assert {told["130"], told["143"]} == {"SIGINT", "SIGTERM"}
+
+
+def test_every_rule_that_can_refuse_a_plan_has_its_line() -> None:
+    sources = [*(ROOT / "actors" / "plan").glob("*.py"), ROOT / "actors" / "plan_store.py"]
+    code = "".join(path.read_text(encoding="utf-8") for path in sources)
+    found = re.findall(r'(?:rule=|Finding\(\s*|rule, message = |_MISSING\.get\(field, )"(\w+)"', code)
+    page = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
+    table = page[page.index("| rule | says |") : page.index("Where the meaning is certain")]
+    assert set(re.findall(r"`(\w+)`", table)) == set(found)
