@@ -13,10 +13,10 @@ from actors.permissions.policy import Rules
 from actors.session.log import SessionLog
 from actors.session.recorder import Recorder
 from actors.tools.bash_exec import BashExec, BashExecInput
-from actors.tools.snapshots import NOTHING_KEPT
 from ipc.errors import LocalFault
 from ipc.messages import AnyFact, AskRaised, Refused, SettleAsk, ToolCall
 from tests.fakes.session_events import HEADER
+from tests.fakes.snapshots import NOTHING_KEPT
 
 
 class Desk:

@@ -14,11 +14,11 @@ import pytest
 from actors.files.workspace import Workspace
 from actors.process_tree import children
 from actors.tools.bash_exec import BashExec, BashExecInput
-from actors.tools.snapshots import NOTHING_KEPT
 from actors.tools.tool import Invocation
 from tests.fakes.calling import call, refusal
 from tests.fakes.fido import wait_until
 from tests.fakes.launch import Watched, script
+from tests.fakes.snapshots import NOTHING_KEPT
 
 KEY = "sk-canary-4711"
 DAEMONS = r"""
@@ -272,7 +272,7 @@ def test_everything_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
 import asyncio, os, signal
 from pathlib import Path
 from actors.tools.bash_exec import BashExec, BashExecInput
-from actors.tools.snapshots import NOTHING_KEPT
+from tests.fakes.snapshots import NOTHING_KEPT
 from actors.tools.tool import Invocation
 from actors.files.workspace import Workspace
 

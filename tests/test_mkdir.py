@@ -4,8 +4,8 @@ from pathlib import Path
 
 from actors.files.workspace import Workspace
 from actors.tools.mkdir import Mkdir
-from actors.tools.snapshots import NOTHING_KEPT
 from tests.fakes.calling import call, refusal
+from tests.fakes.snapshots import NOTHING_KEPT
 
 
 def test_mkdir_makes_missing_parents_and_minds_no_folder_that_is_there(tmp_path: Path) -> None:

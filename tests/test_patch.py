@@ -10,8 +10,8 @@ import pytest
 
 from actors.files.workspace import Workspace
 from actors.tools.patch import Patch, PatchInput
-from actors.tools.snapshots import NOTHING_KEPT
 from tests.fakes.calling import call, refusal
+from tests.fakes.snapshots import NOTHING_KEPT
 
 
 @pytest.fixture

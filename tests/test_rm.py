@@ -5,8 +5,8 @@ from pathlib import Path
 
 from actors.files.workspace import Workspace
 from actors.tools.rm import Rm
-from actors.tools.snapshots import NOTHING_KEPT
 from tests.fakes.calling import call, refusal
+from tests.fakes.snapshots import NOTHING_KEPT
 
 
 def test_rm_removes_files_pipes_and_links_but_no_target(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import pytest
 
 from actors.files.workspace import Workspace
 from actors.tools.rmdir import Rmdir
-from actors.tools.snapshots import NOTHING_KEPT
 from tests.fakes.calling import call, refusal
+from tests.fakes.snapshots import NOTHING_KEPT
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from actors.tools.read_file import ReadFile
 from actors.tools.ripgrep import Ripgrep
 from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
-from actors.tools.snapshots import NOTHING_KEPT, Snapshots
+from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect
 from actors.tools.update_plan import PlanClient, UpdatePlan
 
@@ -31,7 +31,7 @@ def parent_tools(
     plans: PlanClient,
     asker: Asker,
     delegator: Delegator,
-    snapshots: Snapshots = NOTHING_KEPT,
+    snapshots: Snapshots,
 ) -> dict[str, AnyTool]:
     """Everything."""
     return _by_name(

@@ -1,8 +1,8 @@
 """What a tool that changes files needs so that a person can take it back."""
 
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 
 class Snapshots(Protocol):
@@ -15,15 +15,3 @@ class Snapshots(Protocol):
     def around_command(self, call_id: str) -> AbstractAsyncContextManager[None]:
         """For a command that may change anything in the workspace."""
         ...
-
-
-class _NothingKept:
-    def around(self, call_id: str, path: Path) -> AbstractAsyncContextManager[None]:
-        return nullcontext()
-
-    def around_command(self, call_id: str) -> AbstractAsyncContextManager[None]:
-        return nullcontext()
-
-
-NOTHING_KEPT: Final = _NothingKept()
-"""For a caller whose changes nobody takes back."""

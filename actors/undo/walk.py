@@ -3,6 +3,7 @@
 import contextlib
 import os
 import stat
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -93,7 +94,7 @@ def _mark(path: Path) -> tuple[int, ...]:
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-class _Walk:
+class _Walk(ABC):
     """One pass over the folders, then another over the files that have to be read."""
 
     def __init__(self, entries: Entries, listed: Collection[str], own: str) -> None:
@@ -143,9 +144,9 @@ class _Walk:
             self._stale[folder] = stale
         return inner
 
+    @abstractmethod
     def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
         """Take in or leave out what is no listed file; whether it is to be entered."""
-        raise NotImplementedError
 
     def _refuse_too_much(self) -> None:
         if len(self.found) + len(self.excluded) > 2 * MOST_ENTRIES:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from actors.files.workspace import Workspace
 from actors.tools.bash_exec import BashExec
-from actors.tools.snapshots import NOTHING_KEPT
 from actors.tools.tool import Invocation
 from tests.bench.measure import Row, interleaved
+from tests.fakes.snapshots import NOTHING_KEPT
 
 SIZE = 10_000_000
 COMMAND = f"head -c {SIZE} /dev/zero | tr '\\0' 'x'"
