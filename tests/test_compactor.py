@@ -230,6 +230,14 @@ def test_there_is_nothing_to_compact_at_the_start_nor_twice_in_a_row() -> None:
     assert [finished.method for finished in session.finished] == ["none", "summary", "none"]
 
 
+def test_what_was_only_cut_may_still_be_summed_up() -> None:
+    session = near_the_window(says("summary"), window=30_000)
+    session.says("a long answer " * 200)
+    assert run(session.compactor.overflow(session.conversation))
+    run(session.compactor.compact(session.conversation, ""))
+    assert [finished.method for finished in session.finished] == ["trim", "summary"]
+
+
 def test_a_summary_longer_than_the_conversation_changes_nothing() -> None:
     session = Session([says("word " * 300)])
     session.plays("do it", "Done.")

@@ -98,7 +98,7 @@ class Compactor:
     async def compact(self, conversation: Conversation, focus: str) -> None:
         """Between turns, as a person asked: sum up, above all `focus`. The facts tell how it went."""
         before = self.tokens(conversation)
-        if len(conversation) < 3 or (self._memory.compactions and not self._memory.since):
+        if len(conversation) < 3 or (self._memory.is_summary and not self._memory.since):
             self._finish("none", before, before, "There is nothing new to compact.")
             return
         with self._telling(before, automatic=False):

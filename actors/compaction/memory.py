@@ -45,6 +45,8 @@ class Memory:
         self.since = 0
         """Bytes of messages appended since then."""
         self.compactions = 0
+        self.is_summary = False
+        """Whether the last of them was a summary."""
 
     def apply(self, event: AnyEvent) -> None:
         match event:
@@ -59,8 +61,9 @@ class Memory:
                 self.since += len(bytes(message)) + 1
             case UsageRecorded(usage=usage, subagent=False) if usage.prompt_tokens:
                 self.reported, self.since = usage.prompt_tokens, 0
-            case ConversationCompacted(after_tokens=after):
+            case ConversationCompacted(method=method, after_tokens=after):
                 self.reported, self.since = after, 0
+                self.is_summary = method == "summary"
                 self.compactions += 1
             case _:
                 pass
