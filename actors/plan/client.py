@@ -27,8 +27,8 @@ class PlanClient:
         self,
         link: Peer,
         written: Callable[[Plan], None],
-        session_id: str = "",
-        deeds: Callable[[], tuple[Deed, ...]] = tuple,
+        session_id: str,
+        deeds: Callable[[], tuple[Deed, ...]],
     ) -> None:
         """`written` takes every plan that was stored; `deeds` tells what the session has done so far."""
         self._link = link
