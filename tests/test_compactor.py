@@ -266,7 +266,7 @@ def test_a_failed_summary_changes_nothing_and_the_turn_goes_on(step: Any) -> Non
     assert play(session).status == "completed"
     assert session.provider.bodies[1] == before
     assert [finished.method for finished in session.finished] == ["none"]
-    assert "stays as it is" in session.finished[0].detail
+    assert session.finished[0].detail
 
 
 def test_a_failed_summary_is_not_asked_for_again_before_there_is_more_to_sum_up() -> None:

@@ -145,7 +145,7 @@ class Compactor:
             before = self._learn(conversation, fault.window)
             await self._cut(conversation, before, NO_ROOM, running=running)
         else:
-            self._finish("none", before, before, f"The conversation stays as it is. {fault}")
+            self._finish("none", before, before, str(fault))
 
     async def _cut(self, conversation: Conversation, before: int, why: str, *, running: bool) -> bool:
         """Bring it below half of the window without the model, as far as that goes."""
@@ -230,7 +230,7 @@ class Compactor:
         try:
             yield
         except asyncio.CancelledError:
-            self._finish("none", before, before, "Compaction was cancelled; nothing has changed.")
+            self._finish("none", before, before, "It was cancelled.")
             raise
 
     def _finish(self, method: Method, before: int, after: int, detail: str) -> None:
