@@ -2,8 +2,11 @@
 
 import time
 from datetime import timedelta
+from typing import Literal
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ipc.messages import (
     GetPlan,
@@ -14,8 +17,9 @@ from ipc.messages import (
     StartTurn,
     TurnStarted,
 )
-from tests.fakes.facts import HOSTILE_TEXTS, PLAN, session, usage
-from tests.fakes.screen import TODAY, Desktop, stamp
+from tests.fakes.facts import HOSTILE_TEXTS, PLAN, TEXTS, session, usage
+from tests.fakes.screen import TODAY, Desktop, draw_exactly, stamp
+from ui import theme
 from ui.state import rebuild
 
 WIDTHS = [40, 60, 80, 120, 200]
@@ -196,3 +200,48 @@ def test_a_thousand_sessions_are_searched_while_one_types() -> None:
     desk.type("prompt 777").draw()
     assert "1 of 1000" in desk.text
     assert (time.perf_counter() - begun) / 10 < 0.1
+
+
+_SESSIONS = st.lists(
+    st.builds(
+        SessionSummary,
+        session_id=st.just(OPEN_ID) | TEXTS,
+        started_at=TEXTS,
+        model=TEXTS,
+        turns=st.integers(0, 10**6),
+        running=st.booleans(),
+        first_prompt=TEXTS,
+        changed_at=TEXTS | st.just(stamp(TODAY)),
+    ),
+    max_size=12,
+).map(tuple)
+_KEYS = st.sampled_from(
+    ["a", "漢", " ", "down", "up", "page down", "page up", "ctrl end", "backspace", "left"]
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    _SESSIONS,
+    st.sampled_from(["recall", "usage"]),
+    st.lists(st.tuples(st.integers(1, 130), st.integers(1, 40)), min_size=1, max_size=3),
+    st.lists(_KEYS, max_size=8),
+    st.booleans(),
+)
+def test_any_list_at_any_size_is_drawn_and_never_wider_than_the_screen(
+    sessions: tuple[SessionSummary, ...],
+    overlay: Literal["recall", "usage"],
+    sizes: list[tuple[int, int]],
+    pressed: list[str],
+    ascii_only: bool,
+) -> None:
+    desk = Desktop(*sizes[0], glyphs=theme.ASCII if ascii_only else theme.UNICODE)
+    desk.tell(session(), usage(cost=0.5)).view.desk.pick()
+    assert desk.view.desk.recall is not None
+    desk.view.desk.recall.fill(sessions, desk.wall)
+    if overlay == "usage":
+        desk.view.desk.close()
+        desk.view.desk.overlay = overlay
+    for size in sizes:
+        desk.size = size
+        draw_exactly(desk.tell().press(*pressed))

@@ -21,7 +21,7 @@ from ipc.messages import (
     TurnStarted,
 )
 from tests.fakes.facts import FACTS, LICENSE, PLAN, TEXTS, activity, approval, finished, session
-from tests.fakes.screen import Desktop, working
+from tests.fakes.screen import Desktop, draw_exactly, working
 from ui import theme
 from ui.blocks import steady
 from ui.desk import Message
@@ -367,21 +367,13 @@ def test_any_facts_at_any_size_are_drawn_and_never_wider_than_the_screen(
     desk = Desktop(*sizes[0], glyphs=theme.ASCII if ascii_only else theme.UNICODE)
     for fact in facts:
         desk.tell(fact)
-        _draw_exactly(desk)
+        draw_exactly(desk)
     desk.view.desk.queue += map(steady, queue)
     for size in sizes:
         desk.size = size
         desk.wait(1).press(*pressed)
         desk.view.desk.message = message
-        _draw_exactly(desk)
-
-
-def _draw_exactly(desk: Desktop) -> None:
-    columns, rows = desk.size
-    canvas = desk.draw()
-    assert (canvas.cols(), canvas.rows()) == (columns, rows)
-    for row in canvas.content():
-        assert sum(urwid.calc_width(run, 0, len(run)) for _, _, run in row) == columns
+        draw_exactly(desk)
 
 
 def _contrast(one: str, other: str) -> float:

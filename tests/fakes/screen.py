@@ -111,3 +111,12 @@ def working(columns: int = 80, rows: int = 24) -> Desktop:
         usage(),
         activity("read_file", "src/app.py", elapsed_ms=2_000),
     )
+
+
+def draw_exactly(desk: Desktop) -> None:
+    """Draw a frame; every row of it is as wide as the screen."""
+    columns, rows = desk.size
+    canvas = desk.draw()
+    assert (canvas.cols(), canvas.rows()) == (columns, rows)
+    for row in canvas.content():
+        assert sum(urwid.calc_width(run, 0, len(run)) for _, _, run in row) == columns

@@ -2,8 +2,10 @@
 
 import os
 import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 
@@ -329,6 +331,25 @@ async def _watch(terminal: TerminalProgram, seconds: float) -> None:
     """Look at the terminal for a while."""
     with pytest.raises(AssertionError):
         await terminal.becomes(lambda: False, deadline_s=seconds)
+
+
+@played
+async def test_a_screen_that_stays_open_past_midnight_says_yesterday(tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    today = (now.hour * 60 + now.minute) * 60 + now.second
+    zone = f"XXX{west(today - (86_400 - 6))}"
+    async with scene(tmp_path, TZ=zone) as (run, terminal):
+        written = now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        run.store.tell(PlanChanged(plan=msgspec.structs.replace(PLAN, session="other", updated_at=written)))
+        await terminal.shows("carried over from")
+        await terminal.shows("carried over from yesterday")
+
+
+def west(seconds: int) -> str:
+    """A time west of Greenwich as `TZ` wants it."""
+    return (
+        f"{'-' if seconds < 0 else '+'}{abs(seconds) // 3600}:{abs(seconds) // 60 % 60}:{abs(seconds) % 60}"
+    )
 
 
 @pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])

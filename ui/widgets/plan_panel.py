@@ -70,7 +70,7 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
         else:
             self._items = [_item(item, self._view.glyphs, self._look) for item in plan.items]
             if plan.reason:
-                self._items.append(urwid.Text(("dim", plan.reason)))
+                self._items.append(urwid.Text(("dim", f"last change: {plan.reason}")))
             if self._look == "past" and origin(plan, self._view) != "unknown":
                 self._items.append(urwid.Text(("dim", "/plan clear starts over.")))
         self._pile.contents = [(item, (urwid.PACK, None)) for item in self._items]
