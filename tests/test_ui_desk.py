@@ -236,6 +236,15 @@ def test_a_compaction_can_be_stopped() -> None:
     assert Desk().interrupt(state, 5.0) == [CancelTurn()]
 
 
+def test_an_undo_is_said_until_it_is_done() -> None:
+    desk = Desk()
+    for command in ("/undo", "/redo"):
+        desk.submit(idle(), command)
+        assert desk.message is not None
+        desk.done()
+        assert desk.message is None
+
+
 def test_the_sessions_are_asked_for_once_and_as_soon_as_somebody_can_answer() -> None:
     desk, state = Desk(), ViewState()
     desk.pick()

@@ -54,6 +54,10 @@ class Message:
     text: str
 
 
+_UNDOING: Final = Message("info", "Taking the last changes back.")
+_REDOING: Final = Message("info", "Making the changes again.")
+
+
 @dataclass(slots=True)
 class Desk:
     """The person's side of the conversation, as far as the parent does not know it yet."""
@@ -171,6 +175,11 @@ class Desk:
         """Return the last queued message to the composer; empty when there is none."""
         return self.queue.pop() if self.queue else ""
 
+    def done(self) -> None:
+        """Note that what was being taken back or made again is; the parent says what it was."""
+        if self.message in (_UNDOING, _REDOING):
+            self.message = None
+
     def failed(self, order: Send, code: str, message: str, next_step: str) -> str:
         """Note that an order was not carried out; return the text to give back to the composer."""
         self.message = Message("error", f"{message} {next_step}".strip())
@@ -229,8 +238,10 @@ class Desk:
             case "/compact":
                 return [CompactConversation(focus=words)]
             case "/undo":
+                self.message = _UNDOING
                 return [UndoTurn()]
             case "/redo":
+                self.message = _REDOING
                 return [RedoTurn()]
             case "/quit":
                 return self._leave("leave", command)

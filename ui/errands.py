@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from ipc.errors import IpcError, PeerGone
 from ipc.messages import (
+    Accepted,
     AnyReply,
     ClearPlan,
     GetPlan,
@@ -98,9 +99,12 @@ class Errands:
             case SessionsListed(sessions=sessions):
                 if self._view.desk.recall is not None:
                     self._view.desk.recall.fill(sessions, self._view.wall())
-            case _:
+            case Accepted():
+                self._view.desk.done()
                 if isinstance(order, OpenSession):
                     self._loop.call_later(OPEN_S, self._opened_late, order.session_id)
+            case _:
+                pass
 
     def _opened_late(self, session_id: str) -> None:
         if self._view.desk.opening == session_id:
