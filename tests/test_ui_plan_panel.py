@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import msgspec
 import pytest
 
-from ipc.messages import Plan, PlanChanged, PlanItem, TurnStarted
+from ipc.messages import Plan, PlanChanged, PlanItem, ProcessExited, TurnStarted
 from ipc.terminal_text import clean_line
 from tests.fakes.facts import HOSTILE_TEXTS, PLAN, finished, session
 from tests.fakes.screen import TODAY, Desktop, stamp
@@ -119,6 +119,14 @@ def test_nothing_of_a_plan_looks_under_way_when_no_turn_runs(columns: int, statu
     before = desk.text
     assert desk.wait(0.5).text == before
     assert not desk.view.moving
+
+
+def test_nothing_of_a_plan_looks_under_way_while_the_agent_is_gone() -> None:
+    desk = running(plan()).tell(ProcessExited(actor="parent", pid=1, status=-9, restarting=True))
+    assert "◐" not in desk.text
+    cut_off = running(plan())
+    cut_off.view.state.cut_off = True
+    assert "◐" not in cut_off.tell().text
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

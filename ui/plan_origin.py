@@ -26,7 +26,9 @@ def look(plan: Plan, view: View) -> Look:
     """Tell how its steps may be drawn; nothing looks under way that is not."""
     if origin(plan, view) != "ours":
         return "past"
-    return "working" if view.state.conversation.running else "idle"
+    state = view.state
+    alive = state.parent_lost is None and not state.cut_off
+    return "working" if alive and state.conversation.running else "idle"
 
 
 def provenance(plan: Plan, view: View) -> str:
