@@ -60,9 +60,9 @@ class Replay:
 
     def apply(self, event: AnyEvent) -> None:
         """Take the next event."""
-        if not isinstance(event, _DRAWN):
+        if type(event) not in _DRAWN:  # half the time of isinstance
             return
-        if isinstance(event, MessageAppended) and not bytes(event.message).startswith(_ANSWER):
+        if isinstance(event, MessageAppended) and not _is_answer(event.message):
             return
         if len(self._kept) == self._kept.maxlen:
             self._dropped = True
@@ -85,6 +85,10 @@ class Replay:
             if isinstance(event, PromptTaken):
                 return kept[position:]
         return [self._prompt, *kept] if self._prompt else kept
+
+
+def _is_answer(message: msgspec.Raw) -> bool:
+    return bytes(memoryview(message)[: len(_ANSWER)]) == _ANSWER
 
 
 def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from actors.conversation import encode_assistant, encode_system, encode_tool_result, encode_user
 from actors.session.events import (
@@ -142,8 +141,14 @@ def conversation(events: Sequence[AnyEvent]) -> tuple[bytes, ...]:
 
 
 def refusal_to_open(code: str, path: Path) -> LogFailed:
-    with pytest.raises(LogFailed) as caught:
-        SessionLog.open(path)
-    assert caught.value.code == code
-    assert caught.value.next_step
-    return caught.value
+    """Open what must not open; the refusal says what to do next."""
+    try:
+        log, _ = SessionLog.open(path)
+    except LogFailed as failed:
+        refused = failed
+    else:
+        log.close()
+        raise AssertionError(f"{path} was opened")
+    assert refused.code == code
+    assert refused.next_step
+    return refused

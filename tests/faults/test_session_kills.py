@@ -83,6 +83,7 @@ class Session:
         self.finished = 0
         self._log = at.folder / "state" / "fido" / "sessions" / f"{place.run.session_id}.jsonl"
         self._place = place
+        self._sent = 0
         self._server = server
         self._first_request = len(server.requests)
         self._warm = warm
@@ -127,7 +128,8 @@ class Session:
         while True:
             await idle.wait()
             idle.clear()
-            prompt = f"prompt {len(self.accepted)}"
+            self._sent += 1
+            prompt = f"prompt {self._sent}"
             try:
                 if await link.ask(StartTurn(prompt=prompt), 10.0) == Accepted():
                     self.accepted.append(prompt)
