@@ -12,7 +12,7 @@ from actors.compaction.summarizer import NoSummary, Summarizer
 from actors.conversation import Conversation
 from actors.plan.delivery import plan_result, restoring
 from actors.provider.interface import ProviderError
-from actors.session.events import UsageRecorded
+from actors.session.events import AnyEvent, ConversationCompacted, UsageRecorded
 from actors.session.history import fold
 from actors.turn import TurnOutcome
 from ipc.messages import CompactionStarted, ModelAnswer, RetryScheduled, StreamEvent, Usage
@@ -137,6 +137,35 @@ def test_compaction_restates_the_plan_of_the_store_as_the_newest_result() -> Non
     results = [message for message in session.said() if message["role"] == "tool"]
     assert results[-1]["content"] == plan_result(current)
     assert session.plans.seen == 2
+
+
+def test_the_plan_is_read_when_the_summary_is_there() -> None:
+    class Slow(ScriptedProvider):
+        async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+            session.plans.plan = plan(step("fix", status="done"), revision=9)
+            async for event in super().stream(conversation):
+                yield event
+
+    session = near_the_window(provider=Slow([says("summary"), says("done")]), plan=plan(step("fix")))
+    play(session)
+    (result,) = [message for message in session.said() if message["role"] == "tool"]
+    assert json.loads(str(result["content"]))["revision"] == 9
+
+
+def test_a_compaction_is_recorded_before_the_conversation_changes() -> None:
+    class Dying(Session):
+        def record(self, event: AnyEvent) -> None:
+            super().record(event)
+            if isinstance(event, ConversationCompacted):
+                raise KeyboardInterrupt
+
+    session = Dying([says("summary")])
+    session.plays("look", "Looked.", LONG)
+    before = session.conversation.body()
+    with pytest.raises(KeyboardInterrupt):
+        run(session.compactor.compact(session.conversation, ""))
+    assert session.conversation.body() == before
+    assert len(fold(session.events).messages) == 3
 
 
 def test_a_store_that_is_away_leaves_the_plan_that_the_model_saw_last() -> None:
