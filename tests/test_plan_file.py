@@ -4,8 +4,6 @@ import json
 import os
 import resource
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +16,6 @@ from actors.clock import timestamp
 from actors.plan.file import MAX_BYTES, NAME, ChangedOutside, PlanFile, StoreFailed, encode
 from ipc.messages import Plan
 from tests.fakes.any_plans import legal_items
-from tests.fakes.launch import DEADLINE_S, ROOT
 from tests.fakes.plans import plan, step
 
 PLAN = plan(step("a", status="done"), step("b", details="two\nlines", title="größer ✓"))
@@ -131,54 +128,6 @@ def test_a_removed_workspace_is_an_error_and_not_the_end(tmp_path: Path) -> None
     folder.mkdir()
     file.store(PLAN)
     assert PlanFile(folder).load().plan == PLAN
-
-
-ON_A_TINY_DISK = """
-import os, sys
-from pathlib import Path
-from actors.plan.file import NAME, PlanFile, StoreFailed
-from tests.fakes.plans import plan, step
-folder = Path(sys.argv[1])
-os.system(f"mount -t tmpfs -o size=64k,nr_inodes=16 none {folder}")
-file = PlanFile(folder)
-file.load()
-small = plan(step("a"))
-file.store(small)
-(folder / "filler").write_bytes(b"x" * 56 * 1024)
-big = plan(*(step(f"s{n}", details="x" * 600) for n in range(20)), revision=2)
-try:
-    file.store(big)
-except StoreFailed as error:
-    print(error)
-print(PlanFile(folder).load().plan == small, sorted(os.listdir(folder)) == [NAME, "filler"])
-(folder / "filler").unlink()
-file.store(big)
-print(PlanFile(folder).load().plan == big)
-os.system(f"mount -o remount,ro {folder}")
-try:
-    file.store(small)
-except StoreFailed as error:
-    print(error)
-print(PlanFile(folder).load().plan == big)
-"""
-
-
-def test_a_full_and_a_read_only_file_system_leave_the_old_plan(tmp_path: Path) -> None:
-    own_mounts = ["unshare", "-Urm"]
-    if subprocess.run([*own_mounts, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("this system lets nobody mount a small disk of his own")
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{ON_A_TINY_DISK}"
-    run = subprocess.run(
-        [*own_mounts, sys.executable, "-I", "-c", code, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_S,
-        check=True,
-    )
-    full, kept, again, read_only, still = run.stdout.splitlines()
-    assert "No space left on device" in full
-    assert (kept, again, still) == ("True True", "True", "True")
-    assert "Read-only file system" in read_only
 
 
 # --- what lies in the plan's place -----------------------------------------------------------------------

@@ -1,0 +1,243 @@
+"""The plan on a disk that fails: at every system call, with every error, full, read-only, cut from power."""
+
+import errno
+import itertools
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from actors.plan.file import NAME, PlanFile, encode
+from actors.plan_store import PlanStore
+from ipc.endpoints import RunPlace
+from ipc.messages import (
+    AnyCommand,
+    AnyFact,
+    GetPlan,
+    NoticeRaised,
+    Plan,
+    PlanRefused,
+    PlanStored,
+    ReplacePlan,
+)
+from tests.fakes.failing_calls import KILL, watched
+from tests.fakes.launch import DEADLINE_S, ROOT
+from tests.fakes.places import run_place
+from tests.fakes.plans import plan, step
+
+OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+ERRORS = (errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES)
+LAST_CALL = 200
+"""Far behind the last call of the work."""
+
+Say = Callable[[bytes], object]
+
+
+def three_plans(folder: Path) -> Callable[[Say], None]:
+    """Store three plans, and acknowledge each."""
+
+    def work(say: Say) -> None:
+        file = PlanFile(folder)
+        file.load()
+        for revision in (1, 2, 3):
+            file.store(plan(step("a", details=str(revision) * 50), revision=revision))
+            say(b"%d\n" % revision)
+
+    return work
+
+
+def at(number: int, answer: int) -> Callable[[int, str, str], int]:
+    return lambda call, _name, _path: answer if call == number else 0
+
+
+def folders(root: Path) -> "itertools.starmap[tuple[int, Path]]":
+    """Numbers from 1, each with a fresh folder."""
+
+    def fresh(number: int) -> tuple[int, Path]:
+        folder = root / str(number)
+        folder.mkdir()
+        return number, folder
+
+    return itertools.starmap(fresh, zip(range(1, LAST_CALL), strict=False))
+
+
+def test_a_kill_at_any_system_call_loses_no_acknowledged_plan(tmp_path: Path) -> None:
+    for number, folder in folders(tmp_path):
+        run = watched(three_plans(folder), at(number, KILL))
+        acknowledged = len(run.said.split())
+        file = PlanFile(folder)
+        loaded = file.load()
+        assert loaded.warning == "", f"call {number}"
+        assert loaded.plan.revision in (acknowledged, acknowledged + 1), f"call {number}"
+        file.store(plan(step("a"), revision=9))
+        assert os.listdir(folder) == [NAME], f"call {number}"
+        if run.finished:
+            break
+    assert acknowledged == 3
+    assert number > 20
+
+
+def test_what_is_acknowledged_outlasts_a_power_cut(tmp_path: Path) -> None:
+    """What a cut leaves follows from the order of the calls: content first, then its name, then a word."""
+    three_plans(tmp_path)(lambda _: None)
+    run = watched(three_plans(tmp_path), at(0, 0))
+    temporary = str(tmp_path / f"{NAME}.tmp")
+    order = [call for call in run.calls if call[0] in ("write", "fsync", "rename")]
+    assert order == 3 * [("write", temporary), ("fsync", temporary), ("rename", ""), ("fsync", str(tmp_path))]
+
+
+# --- every call, every error -------------------------------------------------------------------------------
+
+
+class Store(PlanStore):
+    """The actor without its sockets."""
+
+    def __init__(self, place: RunPlace) -> None:
+        super().__init__(place)
+        self.notices: list[str] = []
+        loaded = self._file.load()
+        self._plan = loaded.plan
+        self.warning = loaded.warning
+
+    def publish(self, fact: AnyFact) -> None:
+        if isinstance(fact, NoticeRaised):
+            self.notices.append(fact.message)
+
+    def do(self, command: AnyCommand) -> PlanStored | PlanRefused:
+        reply = self.on_command(command, None)  # type: ignore[arg-type]
+        assert isinstance(reply, PlanStored | PlanRefused)
+        return reply
+
+
+class Told(msgspec.Struct):
+    """What a store said of three updates, and where it ended."""
+
+    rules: list[str]
+    held: list[str]
+    """Reason of the plan that each reply says holds."""
+    notices: list[str]
+    warning: str
+
+
+def three_updates(place: RunPlace) -> Callable[[Say], None]:
+    def work(say: Say) -> None:
+        store = Store(place)
+        rules, held = [], []
+        for reason in ("first", "second", "third"):
+            reply = store.do(ReplacePlan(reason=reason, items=(step("a", details=reason),)))
+            rules.append("stored" if isinstance(reply, PlanStored) else reply.problems[0].rule)
+            held.append(reply.plan.reason)
+        assert store.do(GetPlan()).plan.reason == held[-1]
+        say(msgspec.json.encode(Told(rules, held, store.notices, store.warning)))
+
+    return work
+
+
+def on_disk(folder: Path) -> str:
+    """Reason of the plan in the file; empty without one."""
+    try:
+        return msgspec.json.decode((folder / NAME).read_bytes(), type=Plan).reason
+    except FileNotFoundError:
+        return ""
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=errno.errorcode.get)
+def test_an_error_at_any_system_call_is_told_and_memory_and_disk_agree(error: int, tmp_path: Path) -> None:
+    seen: set[str] = set()
+    for number, folder in folders(tmp_path):
+        with run_place(folder) as place:
+            three_updates(place)(lambda _: None)  # as warm as it will be, and a plan to lose
+            (folder / NAME).write_bytes(encode(plan(step("old"))))
+            run = watched(three_updates(place), at(number, error))
+        where = f"call {number}: {run.calls[number - 1 : number]}"
+        assert run.finished, where
+        told = msgspec.json.decode(run.said, type=Told)
+        assert told.held[-1] == on_disk(folder), where
+        _check_told(told, folder, error, where)
+        seen |= set(told.rules)
+        if number >= len(run.calls):
+            break
+    assert number > 20
+    assert seen == {"stored", "not_stored", "uncertain"}
+
+
+def _check_told(told: Told, folder: Path, error: int, where: str) -> None:
+    """Whatever was not stored was told, with the reason; the next update went well; nothing was lost."""
+    for rule, reason, held in zip(told.rules, ("first", "second", "third"), told.held, strict=True):
+        assert (rule in ("stored", "uncertain")) == (held == reason), where
+    failed = [number for number, rule in enumerate(told.rules) if rule != "stored"]
+    assert len(failed) <= 1, where
+    assert not failed or failed == [2] or told.rules[failed[0] + 1] == "stored", where
+    if failed or told.warning:
+        assert any(os.strerror(error) in said for said in [*told.notices, told.warning]), where
+    kept = [path for path in folder.iterdir() if path.name != NAME]
+    assert [path.name for path in kept if ".bad-" not in path.name] in ([], [f"{NAME}.tmp"]), where
+    if told.warning:
+        assert [path.read_bytes() for path in kept] == [encode(plan(step("old")))], where
+
+
+def test_a_disk_that_fails_for_a_while_is_told_of_and_then_serves_again(tmp_path: Path) -> None:
+    writes = itertools.count(1)
+
+    def full_twice(_call: int, name: str, _path: str) -> int:
+        return errno.ENOSPC if name == "write" and next(writes) <= 2 else 0
+
+    with run_place(tmp_path) as place:
+        run = watched(three_updates(place), full_twice)
+    told = msgspec.json.decode(run.said, type=Told)
+    assert (told.rules, told.held) == (["not_stored", "not_stored", "stored"], ["", "", "third"])
+    assert len(told.notices) == 2
+    assert all("No space left on device" in notice for notice in told.notices)
+    assert os.listdir(tmp_path) == [NAME]
+
+
+# --- real small disks --------------------------------------------------------------------------------------
+
+ON_A_TINY_DISK = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from actors.plan.file import NAME, PlanFile, StoreFailed
+from tests.fakes.plans import plan, step
+folder = Path(sys.argv[1])
+os.system(f"mount -t tmpfs -o size=64k,nr_inodes=16 none {folder}")
+file = PlanFile(folder)
+file.load()
+small = plan(step("a"))
+file.store(small)
+(folder / "filler").write_bytes(b"x" * 56 * 1024)
+big = plan(*(step(f"s{n}", details="x" * 600) for n in range(20)), revision=2)
+try:
+    file.store(big)
+except StoreFailed as error:
+    print(error)
+print(PlanFile(folder).load().plan == small, sorted(os.listdir(folder)) == [NAME, "filler"])
+(folder / "filler").unlink()
+file.store(big)
+print(PlanFile(folder).load().plan == big)
+os.system(f"mount -o remount,ro {folder}")
+try:
+    file.store(small)
+except StoreFailed as error:
+    print(error)
+print(PlanFile(folder).load().plan == big)
+"""
+
+
+def test_a_full_and_a_read_only_file_system_leave_the_old_plan(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [*OWN_MOUNTS, sys.executable, "-I", "-c", ON_A_TINY_DISK, str(tmp_path), str(ROOT)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    full, kept, again, read_only, still = run.stdout.splitlines()
+    assert "No space left on device" in full
+    assert (kept, again, still) == ("True True", "True", "True")
+    assert "Read-only file system" in read_only
