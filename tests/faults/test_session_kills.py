@@ -31,6 +31,7 @@ from tests.fakes import chat_rules
 from tests.fakes.chat_request import Request
 from tests.fakes.chat_script import Step, call, calls, say
 from tests.fakes.fido import Home, home, kill, openai_environment
+from tests.fakes.file_writes import FileWrites
 from tests.fakes.launch import launch
 from tests.fakes.places import run_place
 from tests.fakes.scripted_server import ScriptedServer
@@ -41,11 +42,11 @@ SEED = int(os.environ.get("FIDO_SEED", "1"))
 KILLS = 1000 if LONG else 12
 OF_ONE_SESSION = 25
 """Kills before the next session begins."""
-STARTING = 0.2
-"""Share of the parents that are killed while they start, and recover what the one before them left."""
+MOMENTS = ("start", "fact", "fact", "write", "write")
+"""While it starts and recovers what was left; soon after the nth fact; right behind the nth line of the log."""
 START_S = 0.15
-MOST_FACTS = 60
-"""Facts after which a parent is killed at the latest; a turn has about 30."""
+MOST = 50
+"""Facts or lines after which a parent is killed at the latest; a turn has about 30 and 40."""
 SOON_S = 0.02
 LIFE_S = 10.0
 NO_EFFECT = "most likely had no effect"
@@ -88,9 +89,10 @@ class Session:
         self._first_request = len(server.requests)
         self._warm = warm
         self._workspace = Path(place.run.workspace)
+        self._log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def live_and_die(self, chance: random.Random) -> None:
-        """Start the parent, keep it busy, kill it: while it starts, or soon after so many facts."""
+        """Start the parent, keep it busy, kill it at one of the moments."""
         pid = self._warm.start(self._place.directory)
         asyncio.run(self._keep_busy(pid, chance))
         assert self._warm.ended() == -9, self._warm.errors()
@@ -99,18 +101,23 @@ class Session:
         dead, pidfd = asyncio.Event(), os.pidfd_open(pid)
         loop = asyncio.get_running_loop()
         loop.add_reader(pidfd, dead.set)
-        starting = chance.random() < STARTING
-        loop.call_later(chance.uniform(0, START_S) if starting else LIFE_S, kill, pid)
-        left = iter(range(chance.randrange(MOST_FACTS), -1, -1))
+        moment = chance.choice(MOMENTS)
+        loop.call_later(chance.uniform(0, START_S) if moment == "start" else LIFE_S, kill, pid)
+        left = iter(range(chance.randrange(MOST), -1, -1))
         soon = chance.uniform(0, SOON_S)
+
+        def count(happened: str) -> None:
+            if happened == moment and next(left, 1) == 0:
+                loop.call_later(soon, kill, pid) if moment == "fact" else kill(pid)
+
+        writes = FileWrites(self._log.parent, lambda: count("write"))
         channel = Channel()
         link = Link(channel, "client", self._place.mailbox("parent"))
         idle = asyncio.Event()
         idle.set()
 
         def take(fact: AnyFact) -> None:
-            if next(left, 1) == 0:
-                loop.call_later(soon, kill, pid)
+            count("fact")
             if isinstance(fact, TurnFinished) and fact.status == "completed":
                 self.finished += 1
                 idle.set()
@@ -120,6 +127,7 @@ class Session:
         await dead.wait()
         prompting.cancel()
         await asyncio.wait({prompting})
+        writes.close()
         loop.remove_reader(pidfd)
         os.close(pidfd)
         channel.close()
