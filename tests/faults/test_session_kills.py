@@ -43,7 +43,7 @@ KILLS = 1000 if LONG else 12
 OF_ONE_SESSION = 25
 """Kills before the next session begins."""
 MOMENTS = ("start", "fact", "fact", "write", "write")
-"""While it starts and recovers what was left; soon after the nth fact; right behind the nth line of the log."""
+"""While it starts and recovers; soon after the nth fact; right behind the nth line of the log."""
 START_S = 0.15
 MOST = 50
 """Facts or lines after which a parent is killed at the latest; a turn has about 30 and 40."""
