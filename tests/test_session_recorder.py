@@ -188,4 +188,3 @@ def break_descriptor(path: Path) -> None:
             os.dup2(slave, int(entry))
     os.close(slave)
     os.close(master)
-
