@@ -76,7 +76,10 @@ def search_place(workspace: Workspace, path: str) -> tuple[list[str], str]:
 async def run_rg(
     arguments: Sequence[str], folder: Path, take: Callable[[bytes], None], deadline_s: float = DEADLINE_S
 ) -> RgEnd:
-    """Run rg in a folder and hand every piece of its output to `take`; kill it when it takes too long."""
+    """Run rg in a folder and hand every piece of its output to `take`, which may raise to have no more of it.
+
+    It is killed when it takes too long.
+    """
     # DEVNULL would open the device for writing, too, which a worker may not.
     with open(os.devnull, "rb") as nothing, os_failures("rg"):  # noqa: ASYNC230
         process = await asyncio.create_subprocess_exec(
@@ -91,13 +94,16 @@ async def run_rg(
         )
     assert process.stdout is not None
     assert process.stderr is not None
+    complaint = asyncio.ensure_future(_head(process.stderr))
     try:
         async with asyncio.timeout(deadline_s):
-            complaint, _ = await asyncio.gather(_head(process.stderr), _feed(process.stdout, take))
-            return RgEnd(await process.wait(), complaint)
+            await _feed(process.stdout, take)
+            return RgEnd(await process.wait(), await complaint)
     except TimeoutError:
         return RgEnd(None, "")
     finally:
+        complaint.cancel()
+        await asyncio.wait({complaint})
         if process.returncode is None:
             process.kill()
             await process.communicate()

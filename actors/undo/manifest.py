@@ -1,7 +1,8 @@
 """What was there at one moment, and what differs between two."""
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -20,6 +21,8 @@ class Manifest:
         self.entries = entries
         self.excluded = excluded
         """Entries that were left out, of a folder with all in it the folder alone."""
+        self.rules: tuple[tuple[int, ...], ...] = ()
+        """Marks of the ignore rules outside these entries."""
 
     def git_folders(self) -> list[str]:
         return sorted(path for path in self.excluded if path.rpartition("/")[2] == ".git")
@@ -42,42 +45,38 @@ class Manifest:
 
 
 def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[list[FileChange], list[str]]:
-    """What differs between two lists, and what differs and was not kept.
+    """What differs between two lists, and what differs and was not kept; folders before what is in them.
 
     Where the ignore rules themselves have changed, what they let in has not been made.
     """
-    old = {path: entry for path, entry in before.entries.items() if after.entries.get(path) is not entry}
-    new = {path: entry for path, entry in after.entries.items() if before.entries.get(path) is not entry}
-    for path in old.keys() - new.keys():
-        try:
-            entry = entries.at(path)
-        except OSError:
-            del old[path]  # in a folder that can no longer be looked into
-        else:
-            if entry is not None:
-                new[path] = entry
-    if any(path.rpartition("/")[2] in IGNORE_FILES for path in (*old, *new)):
-        new = {path: entry for path, entry in new.items() if path in old or not before.excludes(path)}
-    gone = sorted(
-        path for path in before.excluded - after.excluded if not os.path.lexists(entries.root / path)
-    )
-    changes, unkept = compare(old, new)
-    return changes, unkept + [f"{to_text(path)} (left out by the ignore rules)" for path in gone]
-
-
-def compare(old: Mapping[str, Entry], new: Mapping[str, Entry]) -> tuple[list[FileChange], list[str]]:
-    """Every path that differs, folders before what is in them; and what differs without having been kept."""
+    pairs = dict(_unequal(before, after, entries))
+    if before.rules != after.rules or any(path.rpartition("/")[2] in IGNORE_FILES for path in pairs):
+        pairs = {path: pair for path, pair in pairs.items() if pair[0] or not before.excludes(path)}
     changes, unkept = [], []
-    for path in sorted(old.keys() | new.keys(), key=from_the_root):
-        before, after = old.get(path), new.get(path)
-        if before is not None and after is not None and before.is_same(after):
-            continue
-        why = (before and before.unkept) or (after and not after.content and after.unkept)
-        if why:
+    for path in sorted(pairs, key=from_the_root):
+        old, new = pairs[path]
+        if why := (old and old.unkept) or (new and not new.content and new.unkept):
             unkept.append(f"{to_text(path)} ({why})")
         else:
-            changes.append(FileChange(path=to_text(path), before=state_of(before), after=state_of(after)))
+            changes.append(FileChange(path=to_text(path), before=state_of(old), after=state_of(new)))
+    gone = (path for path in before.excluded - after.excluded if not os.path.lexists(entries.root / path))
+    unkept += [f"{to_text(path)} (left out by the ignore rules)" for path in sorted(gone)]
     return changes, unkept
+
+
+def _unequal(
+    before: Manifest, after: Manifest, entries: Entries
+) -> Iterator[tuple[str, tuple[Entry | None, Entry | None]]]:
+    for path, new in after.entries.items():
+        old = before.entries.get(path)
+        if old is not new and (old is None or not old.is_same(new)):
+            yield path, (old, new)
+    for path in before.entries.keys() - after.entries.keys():
+        old = before.entries[path]
+        with contextlib.suppress(OSError):  # in a folder that can no longer be looked into
+            found = entries.at(path)
+            if found is None or not old.is_same(found):
+                yield path, (old, found)
 
 
 def names_of(joined: bytes) -> list[str]:

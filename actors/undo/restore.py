@@ -80,7 +80,7 @@ class Restorer:
                 present = self._entries.at(step.path)
                 if _is_done(present, step):
                     continue
-                ready = _is_as(present, step.now) and self._has_folder(step, made)
+                ready = _is_as(present, step) and self._has_folder(step, made)
             except OSError:
                 ready = False
             (to_do if ready else changed).append(step)
@@ -103,10 +103,9 @@ class Restorer:
 
     def _take_back(self, steps: Iterable[Step]) -> bool:
         """Put what was done back; what was not needs no room on a disk that may be full."""
-        back = [step.back() for step in steps]
         try:
-            self._carry_out([step for step in back if not self._is_exactly(step.path, step.then)])
-        except (_Stopped, OSError):
+            self._carry_out(self.check([step.back() for step in steps]).to_do)
+        except _Stopped:
             return False
         return True
 
@@ -134,7 +133,8 @@ class Restorer:
         finally:
             for path in aside.values():
                 self._discard(path)
-            self._journal.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._journal.unlink()
         self._effects.sync({folder_of(step.path) for step in steps})
         return sorted(stayed)
 
@@ -170,7 +170,7 @@ class Restorer:
 
     def _made_way(self, step: Step) -> bool:
         """Remove what is not to be there; false for a folder that holds what nobody recorded."""
-        if step.now is None or (step.then is not None and not _turns_kind(step.now, step.then)):
+        if step.now is None or (step.then is not None and not _turns_kind(step)):
             return True
         try:
             self._effects.remove(step.path, folder=step.now.kind == "folder")
@@ -206,9 +206,6 @@ class Restorer:
         entry = self._entries.at(folder)
         return entry is not None and entry.kind == "folder"
 
-    def _is_exactly(self, path: str, state: FileState | None) -> bool:
-        return state_of(self._entries.at(path)) == state
-
 
 @contextlib.contextmanager
 def _doing(step: Step) -> Iterator[None]:
@@ -220,22 +217,33 @@ def _doing(step: Step) -> Iterator[None]:
         raise _Stopped(step.path, error.strerror or str(error)) from error
 
 
-def _is_as(present: Entry | None, state: FileState | None) -> bool:
-    """Whether a path is as recorded; a folder that a killed restore has opened up is."""
-    if present is None or state is None:
-        return present is None and state is None
-    if present.kind == state.kind == "folder":
-        return present.mode in (state.mode, state.mode | USABLE)
-    return state_of(present) == state
+def _is_as(present: Entry | None, step: Step) -> bool:
+    """Whether a path is as recorded, or as a restore that stopped half-way has left it."""
+    if present is None:
+        return step.now is None or _turns_kind(step)
+    if present.kind == "folder":
+        return (
+            state_of(present) == step.now
+            or _is_half_made(present, step.now)
+            or _is_half_made(present, step.then)
+        )
+    return state_of(present) == step.now
 
 
 def _is_done(present: Entry | None, step: Step) -> bool:
     """Whether a path is as it shall be; a folder to be made is, whatever its mode."""
     if present is None or step.then is None:
         return present is None and step.then is None
-    if present.kind == step.then.kind == "folder" and (step.now is None or step.now.kind != "folder"):
-        return True
+    if present.kind == step.then.kind == "folder" and (step.now is None or _turns_kind(step)):
+        return not _is_half_made(present, step.then)
     return state_of(present) == step.then
+
+
+def _is_half_made(folder: Entry, state: FileState | None) -> bool:
+    """Whether a folder is only short of its mode."""
+    if state is None or state.kind != "folder":
+        return False
+    return folder.mode != state.mode and folder.mode in (USABLE, state.mode | USABLE)
 
 
 def _is_written(step: Step) -> bool:
@@ -246,6 +254,8 @@ def _is_written(step: Step) -> bool:
     return step.then.kind == "link" or not same
 
 
-def _turns_kind(now: FileState, then: FileState) -> bool:
+def _turns_kind(step: Step) -> bool:
     """Whether a folder is to take the place of something else, or the other way round."""
-    return (now.kind == "folder") != (then.kind == "folder")
+    if step.now is None or step.then is None:
+        return False
+    return (step.now.kind == "folder") != (step.then.kind == "folder")

@@ -56,7 +56,6 @@ class FileSnapshots:
         self._tell = tell
         self._told: set[str] = set()
         self._last: Manifest | None = None
-        self._rules: tuple[tuple[int, ...], ...] = ()
         self._reasons: dict[str, str] = {}
         state = Path(os.path.realpath(blobs.folder.parents[1]))
         self._own = str(state.relative_to(entries.root)) if state.is_relative_to(entries.root) else ""
@@ -145,13 +144,14 @@ class FileSnapshots:
         root, last = self._entries.root, self._last
         if last is None:
             await asyncio.to_thread(self._remember)
-        elif self._rules == outer_rules(root, last.git_folders()):
+        elif last.rules == (rules := outer_rules(root, last.git_folders())):
             with contextlib.suppress(Unlisted):
                 self._last = await asyncio.to_thread(look_again, self._entries, last, self._own)
+                self._last.rules = rules
                 return self._last
         listed = await list_files(root)
         self._last = await asyncio.to_thread(look_at_listed, self._entries, listed, self._own)
-        self._rules = outer_rules(root, self._last.git_folders())
+        self._last.rules = outer_rules(root, self._last.git_folders())
         return self._last
 
     def _first_missing(self, path: str) -> str:

@@ -1,0 +1,259 @@
+"""A crash, a full disk, a refused write at any moment: what follows is whole, or said not to be."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from actors.session.events import AnyEvent, FilesChanged, FilesRestored
+from actors.undo.effects import Effects
+from actors.undo.entries import Entries
+from actors.undo.restore import RestoreFailed, Restorer, steps_of
+from actors.undo.undo import UndoRefused
+from tests.fakes.undoing import Crash, Session
+
+CALLS: dict[str, Callable[[Session], object]] = {
+    "patch": lambda session: session.patch("a", "one", "two"),
+    "creation": lambda session: session.patch("new", "", "made"),
+    "mkdir": lambda session: session.mkdir("x/y/z"),
+    "rm": lambda session: session.rm("a"),
+    "rmdir": lambda session: session.rmdir("d"),
+    "command": lambda session: session.bash("rm a; mv d e; echo 1 > made; mkdir -p x/y"),
+}
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    made = Session(tmp_path)
+    made.write("a", "one")
+    made.write("d/b", "two", 0o700)
+    (made.root / "d" / "link").symlink_to("b")
+    (made.root / "d" / "empty").mkdir()
+    made.turn()
+    return made
+
+
+def is_changed(event: AnyEvent) -> bool:
+    return isinstance(event, FilesChanged)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_crash_behind_an_effect_leaves_it_to_be_taken_back(session: Session, name: str) -> None:
+    before = session.tree()
+    session.dies_at = is_changed
+    with pytest.raises(Crash):
+        CALLS[name](session)
+    after = session.tree()
+    assert after != before
+    session.restart()
+    assert not session.log.dangling
+    session.undo()
+    assert session.tree() == before
+    session.redo()
+    assert session.tree() == after
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_crash_behind_a_restore_is_no_loss(session: Session, name: str) -> None:
+    before = session.tree()
+    CALLS[name](session)
+    after = session.tree()
+    session.dies_at = lambda event: isinstance(event, FilesRestored)
+    with pytest.raises(Crash):
+        session.undo()
+    assert session.tree() == before
+    session.restart()
+    assert session.undo().paths == ()
+    assert session.tree() == before
+    session.redo()
+    assert session.tree() == after
+
+
+class DyingEffects(Effects):
+    """Ends the process at one of its steps, as a power cut would."""
+
+    def __init__(self, entries: Entries, session: Session, step: int) -> None:
+        super().__init__(entries, session.undoer._blobs)
+        self.left = step
+
+    def __getattribute__(self, name: str) -> object:
+        if name in ("write_aside", "move", "make_folder", "set_mode", "remove"):
+            self.left -= 1
+            if self.left < 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().__getattribute__(name)
+
+
+def die_in_undo(session: Session, step: int) -> bool:
+    """Take the last turn back in a process that dies before a step; whether it did."""
+    changes = session.log.to_undo()
+    assert changes is not None
+    child = os.fork()
+    if child == 0:
+        entries = session.undoer._restorer._entries
+        effects = DyingEffects(entries, session, step)
+        Restorer(entries, effects, session.folder / "restoring").carry_out(
+            steps_of(changes.changes(), back=True)
+        )
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    return os.WIFSIGNALED(status)
+
+
+def test_an_undo_that_is_killed_at_any_step_is_completed_by_the_next(tmp_path: Path) -> None:
+    for step in range(100):
+        (tmp_path / str(step)).mkdir()
+        session = Session(tmp_path / str(step))
+        session.write("a", "one", 0o640)
+        session.write("d/b", "two")
+        session.write("kind", "a file")
+        session.write("ro/kept", "1")
+        session.turn()
+        before = session.tree()
+        session.bash(
+            "echo 2 > a; chmod 755 a; rm -r d; mkdir -p n/m; echo 1 > n/m/f; ln -s a l;"
+            "rm kind; mkdir kind; echo > kind/x; echo 2 > ro/kept; chmod 500 ro"
+        )
+        after = session.tree()
+        died = die_in_undo(session, step)
+        session.restart()
+        session.undo()
+        assert session.tree() == before, step
+        session.redo()
+        assert session.tree() == after, step
+        if not died:
+            break
+    assert not died
+    assert step > 20
+
+
+def refusal_of(session: Session) -> UndoRefused | None:
+    try:
+        session.undo()
+    except UndoRefused as refusal:
+        return refusal
+    return None
+
+
+class FailingEffects(Effects):
+    """Fails at one step, as a full disk or a lost right would."""
+
+    def __init__(self, entries: Entries, session: Session, step: int, *, for_ever: bool) -> None:
+        super().__init__(entries, session.undoer._blobs)
+        self.left = step
+        self.for_ever = for_ever
+
+    def __getattribute__(self, name: str) -> object:
+        if name in ("write_aside", "move", "make_folder", "set_mode"):
+            self.left -= 1
+            if self.left == -1 or (self.left < 0 and self.for_ever):
+                raise OSError(28, "No space left on device")
+        return super().__getattribute__(name)
+
+
+@pytest.mark.parametrize("for_ever", [False, True])
+def test_an_undo_that_fails_at_any_step_changes_nothing_or_says_what_it_did(
+    tmp_path: Path, for_ever: bool
+) -> None:
+    for step in range(100):
+        (tmp_path / str(step)).mkdir()
+        session = Session(tmp_path / str(step))
+        session.write("a", "one", 0o640)
+        session.write("d/b", "two")
+        session.write("c", "three")
+        session.turn()
+        before = session.tree()
+        session.bash("echo 2 > a; rm -r d; echo 1 > n; ln -s a l; chmod 600 c; mkdir -m 500 m; rm a")
+        after = session.tree()
+        entries = session.undoer._restorer._entries
+        failing = FailingEffects(entries, session, step, for_ever=for_ever)
+        session.undoer._restorer = Restorer(entries, failing, session.folder / "restoring")
+        refusal = refusal_of(session)
+        if refusal is None:
+            break
+        assert "No space left on device" in refusal.message
+        assert not list(session.root.rglob(".fido-*"))
+        if refusal.code == "restore_failed":
+            assert session.tree() == after, step
+        else:
+            assert (refusal.code, for_ever) == ("partly_restored", True)
+        session.restart()
+        session.undo()
+        assert session.tree() == before, step
+    assert refusal is None
+    assert session.tree() == before
+    assert step > 5
+
+
+def test_what_a_killed_undo_wrote_aside_is_removed(session: Session) -> None:
+    session.rm("a")
+    assert die_in_undo(session, 1)
+    assert list(session.root.glob(".fido-*"))
+    session.restart()
+    assert not list(session.root.glob(".fido-*"))
+
+
+def test_a_file_that_can_not_be_put_back_leaves_everything_as_it_was(session: Session) -> None:
+    """A name that is in the way of the last move: it comes back as somebody's folder."""
+    session.write("z", "last")
+    session.bash("rm a z d/b")
+    after = session.tree()
+    changes = session.log.to_undo()
+    assert changes is not None
+    steps = steps_of(changes.changes(), back=True)
+    (session.root / "z").mkdir()
+    with pytest.raises(RestoreFailed) as caught:
+        session.undoer._restorer.carry_out(steps)
+    assert (caught.value.path, caught.value.reason) == ("z", "Is a directory")
+    (session.root / "z").rmdir()
+    assert session.tree() == after
+
+
+def test_a_call_goes_on_when_nothing_can_be_kept(session: Session) -> None:
+    session.folder.parent.mkdir(parents=True)
+    session.folder.write_text("in the way", encoding="utf-8")
+    session.patch("a", "one", "two")
+    session.bash("rm d/b")
+    assert session.read("a") == "two"
+    assert len(session.told) == 1
+    with pytest.raises(UndoRefused):
+        session.undo()
+
+
+def test_a_list_that_is_lost_makes_the_command_one_that_is_not_kept(session: Session) -> None:
+    session.dies_at = is_changed
+    with pytest.raises(Crash):
+        session.bash("rm a")
+    for path in session.folder.glob("manifest-*"):
+        path.write_bytes(b"\x00torn")
+    session.restart()
+    assert not session.log.dangling
+    with pytest.raises(UndoRefused) as refused:
+        session.undo()
+    assert "shell commands" in refused.value.message
+
+
+def test_a_cancelled_command_is_recorded(session: Session) -> None:
+    async def cancelled() -> None:
+        async def command() -> None:
+            async with session.undoer.snapshots.around_command("call-1"):
+                (session.root / "a").unlink()
+                started.set()
+                await asyncio.Event().wait()
+
+        started = asyncio.Event()
+        task = asyncio.ensure_future(command())
+        await started.wait()
+        task.cancel()
+        await asyncio.wait({task}, timeout=0)
+        task.cancel()
+        await asyncio.wait({task}, timeout=20)
+        assert task.cancelled()
+
+    asyncio.run(cancelled())
+    assert [each.path for each in session.changes()] == ["a"]
+    session.undo()
+    assert session.read("a") == "one"
