@@ -243,6 +243,17 @@ def test_one_refusal_names_everything_that_is_wrong() -> None:
     ]
 
 
+def test_twenty_items_that_break_every_rule_are_told_of_each_in_full() -> None:
+    items = [
+        step("a", status="in_progress", title="t" * 121, next_action="", dependencies=("a", f"x{number}"))
+        for number in range(20)
+    ]
+    found = check("", normalize(items), ())
+    assert len(found) == 1 + 19 + 20 + 20 + 19 + 20 + 20
+    assert len({(problem.item, problem.rule) for problem in found}) == len(found)
+    assert "more_problems" not in {problem.rule for problem in found}
+
+
 def test_a_runaway_plan_is_refused_in_few_words() -> None:
     items = [step("", title="", next_action="", dependencies=("x" * 5000,)) for _ in range(500)]
     problems = check("", normalize(items), ())

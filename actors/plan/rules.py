@@ -31,8 +31,10 @@ MAX_EVIDENCE: Final = 10
 """Entries of one item."""
 MAX_EVIDENCE_TEXT: Final = 240
 """Characters of one entry; a command or a `file:line`, never an output."""
-MAX_PROBLEMS: Final = 40
-"""Problems told in one refusal; a runaway call must not fill the conversation."""
+MAX_PROBLEMS: Final = 200
+"""Problems told in one refusal; more than any plan has that was meant as one."""
+MAX_PROBLEMS_OF_A_RUNAWAY: Final = 40
+"""The same for a call with too many items, which must not fill the conversation."""
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _SHOWN: Final = 60
@@ -79,14 +81,15 @@ def one_line(text: str) -> str:
 
 def check(reason: str, items: Items, previous: Items) -> tuple[PlanProblem, ...]:
     """Everything that is wrong with a normalized plan; empty when it is legal."""
-    return bounded(
-        chain(empty_reason(reason), long_reason(reason), _item_problems(items), changed_id(items, previous))
+    found = chain(
+        empty_reason(reason), long_reason(reason), _item_problems(items), changed_id(items, previous)
     )
+    return bounded(found, len(items))
 
 
 def check_stored(plan: Plan) -> tuple[PlanProblem, ...]:
     """Everything that is wrong with a normalized plan that was read from a file."""
-    return bounded(chain(long_reason(plan.reason), _item_problems(plan.items)))
+    return bounded(chain(long_reason(plan.reason), _item_problems(plan.items)), len(plan.items))
 
 
 def dropped(items: Items, previous: Items) -> tuple[str, ...]:
@@ -145,14 +148,14 @@ def duplicate_id(items: Items) -> Iterator[PlanProblem]:
 def unknown_dependency(items: Items) -> Iterator[PlanProblem]:
     ids = dict.fromkeys(item.id for item in items)
     for position, item in enumerate(items):
-        for missing in item.dependencies:
-            if missing not in ids:
-                yield PlanProblem(
-                    item=label(position, item.id),
-                    rule="unknown_dependency",
-                    message=f"dependencies: no item has the id {shown(missing)}; the ids are {_listed(ids)}",
-                    fix="Name an id of this plan, or remove the dependency.",
-                )
+        missing = [other for other in item.dependencies if other not in ids]
+        if missing:
+            yield PlanProblem(
+                item=label(position, item.id),
+                rule="unknown_dependency",
+                message=f"dependencies: no item has the id {_listed(missing)}; the ids are {_listed(ids)}",
+                fix="Name an id of this plan, or remove the dependency.",
+            )
 
 
 def self_dependency(items: Items) -> Iterator[PlanProblem]:
@@ -283,7 +286,7 @@ def too_long(item: PlanItem) -> Iterator[Finding]:
     yield from _length("title", item.title, MAX_TITLE)
     yield from _length("details", item.details, MAX_DETAILS)
     yield from _length("next_action", item.next_action, MAX_NEXT_ACTION)
-    for number, entry in enumerate(item.evidence, 1):
+    for number, entry in enumerate(item.evidence[:MAX_EVIDENCE], 1):
         yield from _length(f"evidence {number}", entry, MAX_EVIDENCE_TEXT)
 
 
@@ -332,9 +335,10 @@ def _item_problems(items: Items) -> Iterator[PlanProblem]:
                 yield PlanProblem(item=where, rule=rule, message=message, fix=fix)
 
 
-def bounded(problems: Iterator[PlanProblem]) -> tuple[PlanProblem, ...]:
-    """The first of many problems, and a last one that says that there are more."""
-    first = tuple(islice(problems, MAX_PROBLEMS))
+def bounded(problems: Iterator[PlanProblem], items: int) -> tuple[PlanProblem, ...]:
+    """All problems of a plan of so many items; of very many the first, and a last one that says so."""
+    most = MAX_PROBLEMS if items <= MAX_ITEMS else MAX_PROBLEMS_OF_A_RUNAWAY
+    first = tuple(islice(problems, most))
     if next(problems, None) is None:
         return first
     return (
@@ -342,7 +346,7 @@ def bounded(problems: Iterator[PlanProblem]) -> tuple[PlanProblem, ...]:
         PlanProblem(
             item="plan",
             rule="more_problems",
-            message=f"there are more than {MAX_PROBLEMS} problems",
+            message=f"there are more than {most} problems",
             fix="Send a shorter plan.",
         ),
     )

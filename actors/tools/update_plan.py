@@ -56,7 +56,7 @@ def _problems(reading: Reading, before: Plan) -> tuple[PlanProblem, ...]:
     told = {(fault.item, fault.rule) for fault in reading.faults}
     broken = check(one_line(reading.reason), normalize(reading.items), before.items)
     others = (problem for problem in broken if (problem.item, problem.rule) not in told)
-    return bounded(chain(reading.faults, others))
+    return bounded(chain(reading.faults, others), len(reading.items))
 
 
 def _stored(plan: Plan, gone: Sequence[str], notes: Sequence[str]) -> ToolOutput:
