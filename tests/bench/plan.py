@@ -4,6 +4,7 @@ import asyncio
 import os
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -149,7 +150,7 @@ def _wait_until_it_stands_by(pid: int) -> None:
     deadline = time.monotonic() + 30
     while Path(f"/proc/{pid}/comm").read_text(encoding="utf-8") != "fido-plan_store\n":
         assert time.monotonic() < deadline
-        time.sleep(0.005)
+        threading.Event().wait(0.005)
 
 
 def _raw(folder: Path, content: bytes) -> Callable[[], None]:
