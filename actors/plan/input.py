@@ -33,7 +33,10 @@ class ItemInput(ToolInput):
     details: str = ""
     dependencies: Annotated[tuple[str, ...], Field(description="Ids that come first")] = ()
     next_action: Annotated[str, Field(description="Required unless done")] = ""
-    evidence: Annotated[tuple[str, ...], Field(description="Required when done: a command, a file:line")] = ()
+    evidence: Annotated[
+        tuple[str, ...],
+        Field(description="Required when done: a command as run, a file:line; checked against what was done"),
+    ] = ()
 
 
 class Reading(msgspec.Struct, frozen=True):
