@@ -15,6 +15,7 @@ from typing import Any
 
 from actors.session.invariants import CHECK
 from tests.fakes.places import short_directory
+from tests.fakes.session_events import check_log
 
 DEADLINE_S = 30.0
 GUARD = [sys.executable, "-I", "-m", "actors.guard"]
@@ -31,6 +32,8 @@ class Home:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.damaged = False
+        """Set where a test itself damages a log: what is left is then not looked at."""
         self.tag = folder.name
         kept = {name: os.environ[name] for name in ("PATH", "LANG", "TERM") if name in os.environ}
         self.environ = kept | {
@@ -57,6 +60,12 @@ class Home:
         logs = (self.folder / "state").rglob("*.log")
         return "".join(path.read_text(encoding="utf-8", errors="replace") for path in logs)
 
+    def check_logs(self) -> None:
+        """Fail unless every session's log that has begun is sound."""
+        for path in (self.folder / "state" / "fido" / "sessions").glob("*.jsonl"):
+            if path.stat().st_size and not self.damaged:
+                check_log(path)
+
     def everything_written(self) -> bytes:
         """All bytes of all files below this home."""
         return b"".join(path.read_bytes() for path in self.folder.rglob("*") if path.is_file())
@@ -64,6 +73,7 @@ class Home:
 
 @contextmanager
 def home() -> Iterator[Home]:
+    """A home; whatever was killed in it, at the end the logs of its sessions are sound."""
     with short_directory() as folder:
         made = Home(folder)
         try:
@@ -71,6 +81,7 @@ def home() -> Iterator[Home]:
         finally:
             for pid in made.processes():
                 kill(pid)
+        made.check_logs()
 
 
 class Run:

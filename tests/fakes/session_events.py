@@ -1,5 +1,6 @@
 """Events of a session for tests: made, written and read back."""
 
+import json
 import resource
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,8 +21,11 @@ from actors.session.events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session.log import LogFailed, Recovery, SessionLog
+from actors.session.history import fold
+from actors.session.invariants import Invariants
+from actors.session.log import LogFailed, Recovery, SessionLog, read_log
 from ipc.messages import ToolCall, Usage
+from tests.fakes import chat_rules
 from tests.fakes.plans import plan, step
 
 AT = "2026-01-02T03:04:05.678Z"
@@ -138,6 +142,19 @@ def messages(recovery: Recovery) -> list[str]:
 def conversation(events: Sequence[AnyEvent]) -> tuple[bytes, ...]:
     """The messages as they were appended."""
     return tuple(bytes(event.message) for event in events if isinstance(event, MessageAppended))
+
+
+def check_log(path: Path) -> tuple[AnyEvent, ...]:
+    """Fail unless a log is whole, keeps all rules and folds to what a strict server takes; its events."""
+    recovery = read_log(path)
+    assert all(skipped.reason == "unfinished" for skipped in recovery.skipped), recovery.notice()
+    invariants = Invariants()
+    for event in recovery.events:
+        invariants.apply(event)
+    decoded = [json.loads(message) for message in fold(recovery.events).messages]
+    if decoded:
+        chat_rules.check({"model": "m", "stream": True, "messages": decoded})
+    return recovery.events
 
 
 def refusal_to_open(code: str, path: Path) -> LogFailed:
