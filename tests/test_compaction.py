@@ -229,7 +229,8 @@ def test_the_servers_number_counts_and_only_what_came_since_is_estimated() -> No
 
 def test_without_a_number_or_with_one_that_cannot_be_all_bytes_are_estimated() -> None:
     assert estimate.tokens_of(35_000) == 10_000
-    assert estimate.tokens_of(35_000, 12, 0) == 10_000
+    for impossible in (12, 1_000_000):
+        assert estimate.tokens_of(35_000, impossible, 0) == 10_000
 
 
 def test_the_size_is_that_of_the_request() -> None:

@@ -107,7 +107,7 @@ def test_nothing_happens_below_the_threshold() -> None:
 def test_the_servers_number_decides_and_not_the_bytes() -> None:
     session = Session([says("one", 7_000), says("summary"), says("two")], window=8_500)
     session.prompt("first")
-    session.works("x" * 6_000)
+    session.works("x" * 12_000)
     play(session)
     session.prompt("second")
     play(session)

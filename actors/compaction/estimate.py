@@ -17,6 +17,7 @@ ASSUMED_WINDOW: Final = 128_000
 """Tokens a model is taken to have when neither the settings nor a server say so."""
 _MOST_BYTES_PER_TOKEN: Final = 12
 """No text has more. Some servers leave what their cache served out of the number they report."""
+_LEAST_BYTES_PER_TOKEN: Final = 1
 
 
 def size_of(conversation: Conversation) -> int:
@@ -27,8 +28,10 @@ def size_of(conversation: Conversation) -> int:
 def tokens_of(size: int, reported: int = 0, since: int = 0) -> int:
     """Estimate a request of `size` bytes.
 
-    `reported` is what the server counted for it before `since` bytes were appended; 0: it never did.
+    `reported` is what the server counted for it before `since` bytes were appended; 0: it never did. A number
+    that cannot be is not believed.
     """
-    if reported and reported * _MOST_BYTES_PER_TOKEN >= size - since:
+    sent = size - since
+    if sent <= reported * _MOST_BYTES_PER_TOKEN and reported * _LEAST_BYTES_PER_TOKEN <= sent:
         return reported + ceil(since / BYTES_PER_TOKEN)
     return ceil(size / BYTES_PER_TOKEN)

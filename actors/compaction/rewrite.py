@@ -49,6 +49,9 @@ class Message(msgspec.Struct, frozen=True):
 read = msgspec.json.Decoder(Message).decode
 
 
+_LEAST_SHARE: Final = 2_000
+
+
 class Share(NamedTuple):
     """What each part of a rewritten conversation may take, bytes."""
 
@@ -58,8 +61,9 @@ class Share(NamedTuple):
 
 
 def share_of(window_bytes: int) -> Share:
-    """Half of the window at most: a quarter for rounds, an eighth for the summary and the user's words."""
-    return Share(min(16_000, window_bytes // 8), min(48_000, window_bytes // 8), window_bytes // 4)
+    """Half of the window at most: a quarter for rounds, an eighth each for summary and the user's words."""
+    eighth = max(_LEAST_SHARE, window_bytes // 8)
+    return Share(min(16_000, eighth), min(48_000, eighth), window_bytes // 4)
 
 
 def weight(text: str) -> int:
