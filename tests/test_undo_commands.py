@@ -135,12 +135,14 @@ def test_ignored_files_are_left_as_they_are(session: Session) -> None:
     session.write(".gitignore", "build/\n*.log\n")
     session.write("build/deep/out.o", "1")
     session.write("src/a.log", "1")
-    session.bash("echo 2 > build/deep/out.o; echo 2 > src/a.log; echo 2 > src/a.py; echo 3 > build/new")
-    session.undo()
+    session.write("src/deep/b.log", "1")
+    session.during_command(lambda: None)
+    session.bash("echo 2 > build/deep/out.o; echo 2 > src/a.log; echo 2 > src/deep/a.py; echo 3 > build/new")
+    assert "stayed" not in session.undo().message
     assert session.read("build/deep/out.o") == "2\n"
     assert session.read("src/a.log") == "2\n"
     assert session.read("build/new") == "3\n"
-    assert not (session.root / "src" / "a.py").exists()
+    assert not (session.root / "src" / "deep" / "a.py").exists()
 
 
 def test_files_that_other_ignore_rules_let_in_are_not_taken_for_new(session: Session) -> None:

@@ -13,7 +13,7 @@ from actors.undo.effects import Effects
 from actors.undo.entries import Entries
 from actors.undo.restore import RestoreFailed, Restorer, steps_of
 from actors.undo.undo import UndoRefused
-from tests.fakes.undoing import Crash, Session
+from tests.fakes.undoing import Crash, Session, refusal_of
 
 CALLS: dict[str, Callable[[Session], object]] = {
     "patch": lambda session: session.patch("a", "one", "two"),
@@ -128,14 +128,6 @@ def test_an_undo_that_is_killed_at_any_step_is_completed_by_the_next(tmp_path: P
             break
     assert not died
     assert step > 20
-
-
-def refusal_of(session: Session) -> UndoRefused | None:
-    try:
-        session.undo()
-    except UndoRefused as refusal:
-        return refusal
-    return None
 
 
 class FailingEffects(Effects):

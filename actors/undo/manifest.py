@@ -17,15 +17,14 @@ IGNORE_FILES: Final = frozenset({".gitignore", ".ignore", ".rgignore"})
 class Manifest:
     """What was there at one moment."""
 
-    def __init__(self, entries: dict[str, Entry], excluded: set[str]) -> None:
+    def __init__(
+        self, entries: dict[str, Entry], excluded: set[str], rules: tuple[tuple[int, ...], ...] = ()
+    ) -> None:
         self.entries = entries
         self.excluded = excluded
         """Entries that were left out, of a folder with all in it the folder alone."""
-        self.rules: tuple[tuple[int, ...], ...] = ()
+        self.rules = rules
         """Marks of the ignore rules outside these entries."""
-
-    def git_folders(self) -> list[str]:
-        return sorted(path for path in self.excluded if path.rpartition("/")[2] == ".git")
 
     def excludes(self, path: str) -> bool:
         """Whether a path or a folder on its way was left out."""
@@ -45,13 +44,12 @@ class Manifest:
 
 
 def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[list[FileChange], list[str]]:
-    """What differs between two lists, and what differs and was not kept; folders before what is in them.
-
-    Where the ignore rules themselves have changed, what they let in has not been made.
-    """
+    """What differs between two lists, and what differs and was not kept; folders before what is in them."""
     pairs = dict(_unequal(before, after, entries))
-    if before.rules != after.rules or any(path.rpartition("/")[2] in IGNORE_FILES for path in pairs):
-        pairs = {path: pair for path, pair in pairs.items() if pair[0] or not before.excludes(path)}
+    rules = before.rules != after.rules or any(path.rpartition("/")[2] in IGNORE_FILES for path in pairs)
+    for path, (old, new) in list(pairs.items()):
+        if old is None and new is not None and _may_have_been_there(path, new, before, rules_changed=rules):
+            del pairs[path]
     changes, unkept = [], []
     for path in sorted(pairs, key=from_the_root):
         old, new = pairs[path]
@@ -62,6 +60,16 @@ def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[li
     gone = (path for path in before.excluded - after.excluded if not os.path.lexists(entries.root / path))
     unkept += [f"{to_text(path)} (left out by the ignore rules)" for path in sorted(gone)]
     return changes, unkept
+
+
+def _may_have_been_there(path: str, new: Entry, before: Manifest, *, rules_changed: bool) -> bool:
+    """Whether a path that is listed now was left out before, and not made: it must never be removed.
+
+    In a folder that was left out as a whole, a file that the same rules let in is new; a folder need not be.
+    """
+    if path in before.excluded:
+        return True
+    return (rules_changed or new.kind == "folder") and before.excludes(path)
 
 
 def _unequal(

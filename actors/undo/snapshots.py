@@ -17,12 +17,9 @@ from actors.undo.manifest import Manifest, differences
 from actors.undo.path_text import folder_of, to_name, to_text
 from actors.undo.walk import (
     TooMuch,
-    Unlisted,
     list_files,
-    look_again,
     look_at_listed,
     look_below,
-    outer_rules,
 )
 
 COMMANDS: Final = "what shell commands change"
@@ -55,7 +52,6 @@ class FileSnapshots:
         self._record = record
         self._tell = tell
         self._told: set[str] = set()
-        self._last: Manifest | None = None
         self._reasons: dict[str, str] = {}
         state = Path(os.path.realpath(blobs.folder.parents[1]))
         self._own = str(state.relative_to(entries.root)) if state.is_relative_to(entries.root) else ""
@@ -140,19 +136,10 @@ class FileSnapshots:
         return look
 
     async def _look_at_all(self) -> Manifest:
-        """Ask the ignore rules only where the last list does not do."""
-        root, last = self._entries.root, self._last
-        if last is None:
+        if not self._entries.seen:
             await asyncio.to_thread(self._remember)
-        elif last.rules == (rules := outer_rules(root, last.git_folders())):
-            with contextlib.suppress(Unlisted):
-                self._last = await asyncio.to_thread(look_again, self._entries, last, self._own)
-                self._last.rules = rules
-                return self._last
-        listed = await list_files(root)
-        self._last = await asyncio.to_thread(look_at_listed, self._entries, listed, self._own)
-        self._last.rules = outer_rules(root, self._last.git_folders())
-        return self._last
+        listed = await list_files(self._entries.root)
+        return await asyncio.to_thread(look_at_listed, self._entries, listed, self._own)
 
     def _first_missing(self, path: str) -> str:
         """The outermost folder on the way to a path that is not there, or the path."""

@@ -3,13 +3,12 @@
 import contextlib
 import os
 import stat
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from actors.files.rg import WALK, run_rg
-from actors.undo.entries import FOLDER, MAX_FILE_BYTES, Entries, Entry, is_own
+from actors.undo.entries import FOLDER, MAX_FILE_BYTES, OWN, Entries, Entry, is_own
 from actors.undo.manifest import IGNORE_FILES, Manifest, names_of
 from actors.undo.path_text import folder_of, to_text
 
@@ -21,10 +20,6 @@ DEEPEST: Final = 100
 
 class TooMuch(Exception):
     """There is more than is kept, or it can not be listed in time; its message says so."""
-
-
-class Unlisted(Exception):
-    """Something is there that an earlier list can not judge."""
 
 
 async def list_files(root: Path) -> set[str]:
@@ -45,17 +40,12 @@ async def list_files(root: Path) -> set[str]:
     return set(names_of(bytes(output)))
 
 
-def look_at_listed(entries: Entries, listed: Collection[str], own: str) -> Manifest:
+def look_at_listed(entries: Entries, listed: set[str], own: str) -> Manifest:
     """Look at every listed file, and at the folders and links beside them. Raises `OSError`, `TooMuch`.
 
     `own` is a folder that is left out, relative to the root; empty is none.
     """
-    return _FirstWalk(entries, {path for path in listed if not is_own(path)}, own).run()
-
-
-def look_again(entries: Entries, last: Manifest, own: str) -> Manifest:
-    """Like `look_at_listed`, by what was listed before. Raises `Unlisted` where that does not do."""
-    return _SecondWalk(entries, last, own).run()
+    return _Walk(entries, listed - {path for path in listed if OWN in path and is_own(path)}, own).run()
 
 
 def look_below(entries: Entries, path: str) -> Manifest:
@@ -76,30 +66,13 @@ def look_below(entries: Entries, path: str) -> Manifest:
     return Manifest(found, set())
 
 
-def outer_rules(root: Path, git_folders: Iterable[str]) -> tuple[tuple[int, ...], ...]:
-    """Marks of the ignore rules outside the listed files; equal marks mean that they have not changed."""
-    home = Path(os.environ.get("HOME", "/"))
-    git = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
-    files = [home / ".gitconfig", git / "config", git / "ignore"]
-    files += [folder / name for folder in root.parents for name in (*IGNORE_FILES, ".git/info/exclude")]
-    files += [root / each / "info/exclude" for each in git_folders]
-    return tuple(map(_mark, files))
-
-
-def _mark(path: Path) -> tuple[int, ...]:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-class _Walk(ABC):
+class _Walk:
     """One pass over the folders, then another over the files that have to be read."""
 
     def __init__(self, entries: Entries, listed: Collection[str], own: str) -> None:
         self._entries = entries
         self._listed = listed
+        self._holding = _folders_of(listed)
         self._own = own
         self._bytes = 0
         self._stale: dict[str, list[tuple[str, os.stat_result]]] = {}
@@ -119,7 +92,9 @@ class _Walk(ABC):
             os.close(top)
         self._read()
         self._entries.seen = dict(self.found)
-        return Manifest(self.found, self.excluded)
+        git_folders = [path for path in self.excluded if path.rpartition("/")[2] == ".git"]
+        rules = _marks_of_rules(self._entries.root, sorted(git_folders))
+        return Manifest(self.found, self.excluded, rules)
 
     def _enter(self, folder: str, top: int) -> list[str]:
         """Look at one folder's entries; those of them that are to be entered, too."""
@@ -144,9 +119,18 @@ class _Walk(ABC):
             self._stale[folder] = stale
         return inner
 
-    @abstractmethod
     def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
         """Take in or leave out what is no listed file; whether it is to be entered."""
+        if entry.is_symlink():
+            self.found[path] = _link(entry.name, folder)
+        elif path in self._holding and entry.is_dir(follow_symlinks=False):
+            self.found[path] = _folder(entry)
+            return True
+        elif _is_plain_folder(entry) and (quiet := _quiet(path, entry, folder, DEEPEST)):
+            self.found.update(quiet)
+        else:
+            self.excluded.add(path)
+        return False
 
     def _refuse_too_much(self) -> None:
         if len(self.found) + len(self.excluded) > 2 * MOST_ENTRIES:
@@ -160,55 +144,6 @@ class _Walk(ABC):
                 for path, status in files:
                     with contextlib.suppress(OSError):
                         self.found[path] = self._entries.understand(path, status, opened)
-
-
-class _FirstWalk(_Walk):
-    """By the list that the ignore rules leave."""
-
-    def __init__(self, entries: Entries, listed: Collection[str], own: str) -> None:
-        super().__init__(entries, listed, own)
-        self._holding = _folders_of(listed)
-
-    def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
-        if entry.is_symlink():
-            self.found[path] = _link(entry.name, folder)
-        elif path in self._holding and entry.is_dir(follow_symlinks=False):
-            self.found[path] = _folder(entry)
-            return True
-        elif _is_plain_folder(entry) and (quiet := _quiet(path, entry, folder, DEEPEST)):
-            self.found.update(quiet)
-        else:
-            self.excluded.add(path)
-        return False
-
-
-class _SecondWalk(_Walk):
-    """By what was there before: as long as no name is new, the ignore rules need not be asked."""
-
-    def __init__(self, entries: Entries, last: Manifest, own: str) -> None:
-        super().__init__(entries, last.entries, own)
-        self._last = last
-
-    def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
-        if path in self._last.excluded:
-            self.excluded.add(path)
-            return False
-        if path not in self._listed:
-            raise Unlisted(path)
-        if entry.is_symlink():
-            self.found[path] = _link(entry.name, folder)
-            return False
-        if not entry.is_dir(follow_symlinks=False):
-            raise Unlisted(path)
-        self.found[path] = _folder(entry)
-        return True
-
-    def _read(self) -> None:
-        for files in self._stale.values():
-            for path, _ in files:
-                if path.rpartition("/")[2] in IGNORE_FILES or self._last.entries[path].kind != "file":
-                    raise Unlisted(path)
-        super()._read()
 
 
 def _quiet(path: str, entry: "os.DirEntry[str]", folder: int, depth: int) -> dict[str, Entry]:
@@ -262,3 +197,21 @@ def _folders_of(paths: Collection[str]) -> set[str]:
             found.add(folder)
             folder = folder_of(folder)
     return found
+
+
+def _marks_of_rules(root: Path, git_folders: Iterable[str]) -> tuple[tuple[int, ...], ...]:
+    """Marks of the ignore rules outside the listed files; equal marks mean that they have not changed."""
+    home = Path(os.environ.get("HOME", "/"))
+    git = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
+    files = [home / ".gitconfig", git / "config", git / "ignore"]
+    files += [folder / name for folder in root.parents for name in (*IGNORE_FILES, ".git/info/exclude")]
+    files += [root / each / "info/exclude" for each in git_folders]
+    return tuple(map(_mark, files))
+
+
+def _mark(path: Path) -> tuple[int, ...]:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return ()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +16,7 @@ from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
 from actors.tools.tool import Tool, ToolOutput
 from actors.undo.log import UndoLog
-from actors.undo.undo import Restored, Undo
+from actors.undo.undo import Restored, Undo, UndoRefused
 from tests.fakes.calling import call
 
 Tree = dict[bytes, tuple[str, int, bytes]]
@@ -120,6 +119,15 @@ class Session:
         self.log.apply(event)
 
 
+def refusal_of(session: Session) -> UndoRefused | None:
+    """What `undo` says when it refuses."""
+    try:
+        session.undo()
+    except UndoRefused as refusal:
+        return refusal
+    return None
+
+
 def tree_of(root: Path) -> Tree:
     found: Tree = {}
     for folder, folders, files in os.walk(os.fsencode(root)):
@@ -136,12 +144,3 @@ def tree_of(root: Path) -> Tree:
                     state = "file", stat.S_IMODE(mode), file.read()
             found[os.path.relpath(path, os.fsencode(root))] = state
     return found
-
-
-def empty(root: Path) -> None:
-    """Remove all that is in a folder."""
-    for each in root.iterdir():
-        if each.is_dir() and not each.is_symlink():
-            shutil.rmtree(each)
-        else:
-            each.unlink()
