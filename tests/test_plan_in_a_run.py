@@ -171,6 +171,21 @@ def test_a_change_by_another_session_is_refused_with_the_current_plan_in_full(
     assert [each["id"] for each in session.last_result()["items"]] == ["ours", "theirs"]
 
 
+@pytest.mark.parametrize("way", ["link", "work/", "work/../work/."])
+def test_one_workspace_has_one_plan_by_whatever_path_it_is_reached(session: Session, way: str) -> None:
+    session.play(update(item("a")), say("done"))
+    link = session.workspace.parent / "link"
+    link.symlink_to(session.workspace)
+    words = ["--workspace", str(link) if way == "link" else f"{session.workspace.parent}/{way}"]
+    session.server.add(say("seen"))
+    environment = openai_environment(session.server.base_url)
+    done = Run(
+        session.at, session.workspace.parent, *words, "--session", "s-1", "go on", **environment
+    ).finish()
+    assert done.status == 0, done
+    assert [each["id"] for each in session.last_result()["items"]] == ["a"]
+
+
 @pytest.mark.parametrize("damage", ["half", "newer", "link", "directory"])
 def test_a_bad_plan_file_is_told_and_kept_aside_and_the_session_goes_on(
     session: Session, damage: str

@@ -431,6 +431,22 @@ def test_a_store_that_stands_by_binds_nothing_and_stops_when_told(tmp_path: Path
         assert os.listdir(place.workspace_directory) == ["lock"]
 
 
+def test_a_program_that_is_started_does_not_inherit_the_lock(tmp_path: Path) -> None:
+    with run_place(tmp_path) as place:
+        assert _elected(place.workspace_directory)
+        lock = place.workspace_directory / "lock"
+        held = [int(fd) for fd in os.listdir("/proc/self/fd") if _is_open_on(int(fd), lock)]
+        assert held
+        assert not any(map(os.get_inheritable, held))
+
+
+def _is_open_on(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
 def test_a_lock_file_that_was_swept_away_elects_nobody_twice(tmp_path: Path) -> None:
     with run_place(tmp_path) as place:
         lock = place.workspace_directory / "lock"
