@@ -27,7 +27,7 @@ PROMPT: Final = (
 LEAVE: Final = f"/quit{ENTER}"
 AT_WORK: Final = ("SUBAGENT", " delegate ", "working")
 FRAME_END: Final = b"\x1b[?25h"
-"""The screen shows its cursor last, so a frame that ends with this is whole."""
+"""The screen shows its cursor last, so a frame that ends with this is whole; over an overlay the last row is."""
 DEADLINE_S: Final = 60.0
 CELL_WIDTH: Final = 8.43
 """Width of a character at 14 px in the fonts named below; `textLength` makes any other font fit."""
@@ -130,7 +130,7 @@ class Wanted:
 WANTED: Final = (
     Wanted(120, 36, "A subagent at work, at 120 columns", lambda text: all(map(text.__contains__, AT_WORK))),
     Wanted(80, 30, "The report, at 80 columns", lambda text: "ready" in text.partition("\n")[0]),
-    Wanted(60, 28, "The whole plan on a key, at 60 columns", lambda text: "evidence" in text, pressed=F2),
+    Wanted(60, 28, "The whole plan on a key, at 60 columns", lambda text: "Esc close" in text, pressed=F2),
 )
 
 
@@ -146,7 +146,9 @@ def picture(wanted: Wanted, command: list[str], home: Path) -> str:
             )
             program.type(wanted.pressed)
         program.until(
-            lambda: program.written.endswith(FRAME_END) and wanted.ready(program.text),
+            lambda: (
+                wanted.ready(program.text) and (program.written.endswith(FRAME_END) or wanted.pressed != "")
+            ),
             wanted.title,
             DEADLINE_S,
         )

@@ -1,5 +1,6 @@
 """The survey's plan: its items, and what shows that each is done. Pure."""
 
+from itertools import islice
 from typing import Any, Final
 
 from actors.provider.survey.facts import Facts
@@ -39,7 +40,8 @@ def plan(facts: Facts, reason: str, current: str) -> dict[str, Any]:
 
 def _evidence(facts: Facts) -> dict[str, list[str]]:
     layout = f"list_files: {facts.layout.files} files, {facts.layout.size} bytes"
-    places = [match.place for found in (facts.risky, facts.todo, facts.entry) for match in found.shown]
+    found = (match.place for matches in (facts.risky, facts.todo, facts.entry) for match in matches.shown)
+    places = [_short(place) for place in islice(found, MOST_PLACES)]
     searches = [
         f"ripgrep {name}: {found.total} matches"
         for name, found in (
@@ -53,11 +55,11 @@ def _evidence(facts: Facts) -> dict[str, list[str]]:
     return {
         "inspect-layout": [layout] if facts.was_listed else [],
         "read-entry-points": [_short(f"{path}:1") for path in facts.read],
-        "search-risks": searches,
+        "search-risks": places or searches,
         "delegate-inspection": [f"delegate: {inspected.status}, {len(inspected.findings)} findings"]
         if inspected
         else [],
-        "report": [_short(place) for place in places[:MOST_PLACES]] or [layout],
+        "report": places or [layout],
     }
 
 
