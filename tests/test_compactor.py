@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from actors.compaction import rewrite
 from actors.compaction.summarizer import NoSummary, Summarizer
 from actors.conversation import Conversation
 from actors.plan.delivery import plan_result, restoring
@@ -15,7 +16,7 @@ from actors.provider.interface import ProviderError
 from actors.session.events import AnyEvent, ConversationCompacted, UsageRecorded
 from actors.session.history import fold
 from actors.turn import TurnOutcome
-from ipc.messages import CompactionStarted, ModelAnswer, RetryScheduled, StreamEvent, Usage
+from ipc.messages import CompactionStarted, ModelAnswer, RetryScheduled, StreamEvent, TextDelta, Usage
 from tests.fakes.compacting import SYSTEM, Session, roles
 from tests.fakes.models import ScriptedProvider, calls
 from tests.fakes.plans import plan, step
@@ -102,6 +103,13 @@ def test_nothing_happens_below_the_threshold() -> None:
     session = near_the_window(says("done"), window=20_000)
     assert play(session).status == "completed"
     assert not session.facts
+
+
+def test_in_a_small_window_a_summary_is_asked_for_while_there_is_room_for_it() -> None:
+    session = near_the_window(says("summary"), says("done"), window=11_000, at=0.95)
+    session.works("x" * 3_000)
+    play(session)
+    assert [finished.method for finished in session.finished] == ["summary"]
 
 
 def test_the_servers_number_decides_and_not_the_bytes() -> None:
@@ -208,6 +216,21 @@ def test_a_summary_of_two_megabytes_is_cut_with_a_mark_and_told() -> None:
     assert len(summary) <= 16_000
     assert "characters dropped by Fido" in summary
     assert "too long" in session.finished[0].detail
+
+
+def test_a_model_that_babbles_is_not_listened_to_for_ever() -> None:
+    class Babbling(ScriptedProvider):
+        pieces = 0
+
+        async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+            while True:
+                self.pieces += 1
+                yield TextDelta(text="word " * 200)
+
+    provider, session = Babbling([]), near_the_window()
+    summary = run(Summarizer(provider, session).ask(session.conversation, "", 4_000, running=True))
+    assert rewrite.weight(summary.text) <= 4_000
+    assert provider.pieces < 30
 
 
 def test_the_log_folds_to_the_very_bytes_of_the_conversation() -> None:
@@ -404,6 +427,22 @@ def test_long_texts_that_are_no_results_go_as_well_when_they_must() -> None:
     assert roles(said) == "suaua"
     assert "wish 5" in str(said[1]["content"])
     assert "Prompt 6 (answered)" in str(said[2]["content"])
+
+
+def test_a_cut_between_turns_puts_the_plan_before_the_last_answer_and_only_once() -> None:
+    session = near_the_window(TOO_LONG, TOO_LONG, window=40_000, plan=plan(step("look")))
+    session.says("Answered.")
+    run(session.compactor.compact(session.conversation, ""))
+    assert roles(session.said()) == "suAtauauAta"
+    session.prompt("more")
+    session.works(LONG)
+    session.plans.plan = plan(step("look"), revision=1)
+    for _ in range(2):
+        run(session.compactor.overflow(session.conversation))
+    results = [str(message["content"]) for message in session.said() if message["role"] == "tool"]
+    assert results[-1] == plan_result(session.plans.plan)
+    assert results.count(results[-1]) <= 2
+    assert results[-2] != results[-1]
 
 
 def test_one_prompt_past_the_window_is_never_cut_nor_sent_again() -> None:
