@@ -300,9 +300,9 @@ def test_contents_that_are_gone_are_said_to_be_and_nothing_is_touched(session: S
     session.write("b", "one")
     session.patch("a", "one", "two")
     session.rm("b")
-    session.undoer.close()
     contents = session.folder / "contents"
     contents.write_bytes(contents.read_bytes().replace(b"one", b"oNe"))
+    session.restart()
     after = session.tree()
     refusal = refused(session)
     assert refusal.code == "restore_failed"

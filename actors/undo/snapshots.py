@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -17,6 +18,7 @@ from actors.undo.manifest import Manifest, differences
 from actors.undo.path_text import folder_of, to_name, to_text
 from actors.undo.walk import (
     TooMuch,
+    TooSlow,
     list_files,
     look_at_listed,
     look_below,
@@ -53,6 +55,9 @@ class FileSnapshots:
         self._tell = tell
         self._told: set[str] = set()
         self._reasons: dict[str, str] = {}
+        self._given_up: TooSlow | None = None
+        self._remembered = False
+        self._thread = ThreadPoolExecutor(1, "undo")
         state = Path(os.path.realpath(blobs.folder.parents[1]))
         self._own = str(state.relative_to(entries.root)) if state.is_relative_to(entries.root) else ""
 
@@ -79,12 +84,19 @@ class FileSnapshots:
         what, look, turn = COMMANDS, self._look_at_all, self._log.turn
         async with self.lock:
             before = await self._try(what, look)
-            manifest = "" if before is None else await asyncio.to_thread(self._keep, before)
+            manifest = "" if before is None else await self.in_thread(self._keep, before)
             self._record(FilesChanging(turn=turn, call_id=call_id, manifest=manifest))
             try:
                 yield
             finally:
                 await to_end(self._close(turn, call_id, what, look, before))
+
+    async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
+        """Run what waits for the disk; a look that was cancelled still ends before the next one begins."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False)
 
     async def recover(self) -> None:
         """Close what a crash has left open, by what is there now."""
@@ -95,7 +107,7 @@ class FileSnapshots:
                     look, before = self._look_below(to_name(what)), _manifest_of(event.before)
                     await self._close(event.turn, event.call_id, what, look, before)
                 else:
-                    kept = self._load(event.manifest)
+                    kept = await self.in_thread(self._load, event.manifest)
                     await self._close(event.turn, event.call_id, COMMANDS, self._look_at_all, kept)
 
     async def _close(self, turn: int, call_id: str, what: str, look: Look, before: Manifest | None) -> None:
@@ -104,7 +116,7 @@ class FileSnapshots:
         changes: list[FileChange] = []
         unkept = [f"{what} ({self._reasons.get(what, 'not kept')})"]
         if before is not None and after is not None:
-            changes, unkept = await asyncio.to_thread(differences, before, after, self._entries)
+            changes, unkept = await self.in_thread(differences, before, after, self._entries)
         self._record(FilesChanged(turn=turn, call_id=call_id, changes=tuple(changes), unkept=tuple(unkept)))
 
     async def _try(self, what: str, look: Look) -> Manifest | None:
@@ -127,19 +139,20 @@ class FileSnapshots:
             self._tell(f"/undo will not take back {what}: {reason}.")
 
     def _look_below(self, place: str) -> Look:
-        async def look() -> Manifest:
-            folder = self._entries.root / place
-            if folder.is_dir() and not folder.is_symlink():
-                return await asyncio.to_thread(look_below, self._entries, place)
-            return look_below(self._entries, place)
-
-        return look
+        return lambda: self.in_thread(look_below, self._entries, place)
 
     async def _look_at_all(self) -> Manifest:
-        if not self._entries.seen:
-            await asyncio.to_thread(self._remember)
-        listed = await list_files(self._entries.root)
-        return await asyncio.to_thread(look_at_listed, self._entries, listed, self._own)
+        if self._given_up is not None:
+            raise self._given_up
+        if not self._remembered:
+            self._remembered = True
+            await self.in_thread(self._remember)
+        try:
+            listed = await list_files(self._entries.root)
+            return await self.in_thread(look_at_listed, self._entries, listed, self._own)
+        except TooSlow as slow:
+            self._given_up = slow
+            raise
 
     def _first_missing(self, path: str) -> str:
         """The outermost folder on the way to a path that is not there, or the path."""

@@ -1,6 +1,5 @@
 """Undo: takes the file changes of a turn back, and makes them again."""
 
-import asyncio
 import contextlib
 import os
 from collections.abc import Callable, Iterable
@@ -73,7 +72,7 @@ class Undo:
 
     async def recover(self) -> None:
         """Close what a crash has left open; before the first call and the first `undo`."""
-        await asyncio.to_thread(self._restorer.clear)
+        await self.snapshots.in_thread(self._restorer.clear)
         await self.snapshots.recover()
 
     async def undo(self) -> Restored:
@@ -102,6 +101,7 @@ class Undo:
 
     def close(self) -> None:
         """Give the kept contents free."""
+        self.snapshots.close()
         self._blobs.close()
 
     async def _restore(self, changes: TurnChanges, direction: Direction) -> Restored:
@@ -113,7 +113,7 @@ class Undo:
             return await to_end(self._restore_and_record(changes, direction))
 
     async def _restore_and_record(self, changes: TurnChanges, direction: Direction) -> Restored:
-        restored = await asyncio.to_thread(self._carry_out, changes, direction)
+        restored = await self.snapshots.in_thread(self._carry_out, changes, direction)
         self._record(FilesRestored(turn=changes.turn, direction=direction, paths=restored.paths))
         return restored
 
@@ -140,8 +140,7 @@ class Undo:
     def _changed_since(self, turn: int, direction: Direction, changed: list[Step]) -> UndoRefused:
         what = names(to_text(step.path) for step in changed)
         has = "has" if len(changed) == 1 else "have"
-        again = "again, then" if direction == "redo" else ", then"
-        next_step = f"Take your own change there back{again} try again."
+        next_step = "Take your own change there back, then try again."
         if laid_out := self._lay_out(turn, direction, changed):
             next_step += f" What it would have written there is in {laid_out}."
         message = f"{what} {has} changed since turn {turn}, so nothing was touched."

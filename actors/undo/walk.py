@@ -3,6 +3,7 @@
 import contextlib
 import os
 import stat
+import time
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final
@@ -14,12 +15,19 @@ from actors.undo.path_text import folder_of, to_text
 
 MOST_ENTRIES: Final = 20_000
 MOST_BYTES: Final = 256 << 20
+LISTING_S: Final = 5.0
+READING_S: Final = 20.0
+"""How long the looks at a workspace may take; past that none is tried again."""
 DEEPEST: Final = 100
 """Folders in folders without a listed file, before the outermost counts as excluded."""
 
 
 class TooMuch(Exception):
     """There is more than is kept, or it can not be listed in time; its message says so."""
+
+
+class TooSlow(TooMuch):
+    """The disk is too slow; every command would wait for it."""
 
 
 async def list_files(root: Path) -> set[str]:
@@ -34,9 +42,9 @@ async def list_files(root: Path) -> set[str]:
             raise TooMuch(f"the workspace has more than {MOST_ENTRIES:,} files")
         output.extend(chunk)
 
-    end = await run_rg([*WALK, "--no-config", "--files", "--null"], root, take)
+    end = await run_rg([*WALK, "--no-config", "--files", "--null"], root, take, LISTING_S)
     if end.status is None:
-        raise TooMuch("the workspace takes too long to list")
+        raise TooSlow("the workspace takes too long to list")
     return set(names_of(bytes(output)))
 
 
@@ -53,7 +61,7 @@ def look_below(entries: Entries, path: str) -> Manifest:
     top = entries.at(path)
     if top is None:
         return Manifest({}, set())
-    found = {path: top}
+    found, size = {path: top}, 0
     if top.kind == "folder":
         with entries.open_folder(path) as opened:
             for below, folders, files, folder in os.fwalk(".", dir_fd=opened):
@@ -61,7 +69,8 @@ def look_below(entries: Entries, path: str) -> Manifest:
                     inner = os.path.normpath(f"{path}/{below}/{name}")
                     if entry := entries.look(inner, folder):
                         found[inner] = entry
-                if len(found) > MOST_ENTRIES or sum(entry.size for entry in found.values()) > MOST_BYTES:
+                        size += entry.size
+                if len(found) > MOST_ENTRIES or size > MOST_BYTES:
                     raise TooMuch(f"{to_text(path)} holds more than is kept")
     return Manifest(found, set())
 
@@ -81,6 +90,7 @@ class _Walk:
         self.excluded: set[str] = set()
 
     def run(self) -> Manifest:
+        began = time.monotonic()
         top = os.open(self._entries.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             waiting = [""]
@@ -88,6 +98,7 @@ class _Walk:
                 with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                     waiting += self._enter(waiting.pop(), top)
                 self._refuse_too_much()
+                _refuse_too_slow(began, LISTING_S)
         finally:
             os.close(top)
         self._read()
@@ -139,11 +150,18 @@ class _Walk:
             raise TooMuch(f"the workspace has more than {MOST_BYTES >> 20} MB of files")
 
     def _read(self) -> None:
+        began = time.monotonic()
         for folder, files in self._stale.items():
+            _refuse_too_slow(began, READING_S)
             with contextlib.suppress(OSError), self._entries.open_folder(folder) as opened:
                 for path, status in files:
                     with contextlib.suppress(OSError):
                         self.found[path] = self._entries.understand(path, status, opened)
+
+
+def _refuse_too_slow(began: float, most: float) -> None:
+    if time.monotonic() - began > most:
+        raise TooSlow(f"looking at the workspace takes more than {most:.0f} s")
 
 
 def _quiet(path: str, entry: "os.DirEntry[str]", folder: int, depth: int) -> dict[str, Entry]:
