@@ -74,12 +74,22 @@ def test_every_command_of_a_line_counts_as_far_as_its_end_is_known() -> None:
     assert commands(running("pytest -q 2>&1 | tail -3")) == {
         "pytest -q": False,
         "tail -3": True,
-        "pytest -q 2>&1 | tail -3": True,
+        "pytest -q 2>&1 | tail -3": False,
     }
 
 
 def test_a_pipe_that_hides_the_end_of_a_command_takes_back_what_an_earlier_run_showed() -> None:
     assert commands(running("pytest -q"), running("pytest -q | tail"))["pytest -q"] is False
+
+
+@pytest.mark.parametrize("line", ["pytest -q || true", "pytest -q; true", "pytest -q &", "pytest -q | tail"])
+def test_a_line_that_hides_how_a_command_ended_has_not_succeeded(line: str) -> None:
+    assert commands(running(line))[line] is False
+    assert commands(running(line))["pytest -q"] is False
+
+
+def test_a_line_that_can_not_be_taken_apart_counts_by_its_own_end() -> None:
+    assert commands(running("(cd a && pytest -q)")) == {"(cd a && pytest -q)": True}
 
 
 def test_a_call_without_an_end_is_no_deed() -> None:

@@ -1,9 +1,9 @@
 """The ledger: what a session really did, as far as the evidence of a plan may name it.
 
 A fold of the session's events. A shell command counts with the outcome of its last run, also one of several
-on a line; when the line does not tell how a part of it ended (`pytest | tail`), that part counts as not
-succeeded. A file counts with the lines that were read, changed or found by a search. What failed or was
-denied is no deed of a file, and a call without a recorded end is none at all.
+on a line. Where the end of the line does not tell how one of them ended (`pytest | tail`, `pytest || true`),
+that one counts as not succeeded, and so does the line. A file counts with the lines that were read, changed or
+found by a search. What failed or was denied is no deed of a file, and a call without a recorded end is none.
 """
 
 import posixpath
@@ -114,9 +114,10 @@ class Ledger:
             self._file(started, given.path, ended.display)
 
     def _command(self, line: str, *, ok: bool) -> None:
-        for part in parts(line)[-MAX_PARTS:]:
+        found = parts(line)
+        for part in found[-MAX_PARTS:]:
             self._keep(("command", part.command), ok and part.certain)
-        self._keep(("command", canonical(line)), ok)
+        self._keep(("command", canonical(line)), ok and all(part.certain for part in found))
 
     def _file(self, started: CallStarted, path: str, display: str) -> None:
         match started.name:
