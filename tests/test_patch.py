@@ -1,10 +1,7 @@
 """patch: what it does to a file on disk, and what it leaves alone."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -12,6 +9,7 @@ from actors.files.workspace import Workspace
 from actors.tools.patch import Patch, PatchInput
 from tests.fakes.calling import call, refusal
 from tests.fakes.snapshots import NOTHING_KEPT
+from tests.fakes.somebody import somebodys_folder
 
 
 @pytest.fixture
@@ -104,24 +102,10 @@ def test_what_is_no_text_file_is_refused(tool: Patch, tmp_path: Path) -> None:
 
 
 def test_a_read_only_file_is_left_alone() -> None:
-    with TemporaryDirectory() as name, as_somebody(Path(name)):
-        path = Path(name) / "a"
+    with somebodys_folder() as folder:
+        path = folder / "a"
         path.write_text("one\n", encoding="utf-8")
         path.chmod(0o444)
-        told = refusal(Patch(Workspace(Path(name)), NOTHING_KEPT), path="a", old_text="one", new_text="two")
+        told = refusal(Patch(Workspace(folder), NOTHING_KEPT), path="a", old_text="one", new_text="two")
         assert told.code == "read_only"
         assert path.read_text(encoding="utf-8") == "one\n"
-
-
-@contextmanager
-def as_somebody(folder: Path) -> Iterator[None]:
-    """Go on as a user whom modes bind, owning the folder; root is bound by none."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.chown(folder, 65534, 65534)
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)

@@ -9,6 +9,7 @@ import pytest
 from actors.session.events import FilesChanging
 from actors.tools.tool import ToolFailure
 from actors.undo.undo import UndoRefused
+from tests.fakes.somebody import somebodys_folder
 from tests.fakes.undoing import Crash, Session, tree_of
 
 
@@ -324,3 +325,35 @@ def test_what_stands_there_is_recorded_before_a_call_changes_it(session: Session
         with pytest.raises(Crash):
             changes()
         assert session.tree() == {b"a": ("file", 0o644, b"one")}
+
+
+def test_a_file_that_can_not_be_read_is_taken_back_by_its_status() -> None:
+    """Modes bind everybody but root."""
+    with somebodys_folder() as folder:
+        session = Session(folder)
+        session.write("a", "one")
+        session.write("unreadable", "never read")
+        (session.root / "unreadable").chmod(0)
+        session.write("d/b", "two")
+        session.turn()
+        session.during_command(lambda: (session.root / "a").chmod(0))
+        session.during_command(lambda: (session.root / "d").chmod(0))
+        assert [each.path for each in session.changes()] == ["a", "d"]
+        session.restart()
+        session.undo()
+        assert session.read("a") == "one"
+        assert session.read("d/b") == "two"
+
+
+def test_a_folder_that_nobody_may_write_leaves_everything_as_it_was() -> None:
+    with somebodys_folder() as folder:
+        session = Session(folder)
+        session.write("a", "one")
+        session.write("d/b", "two")
+        session.turn()
+        session.patch("a", "one", "1")
+        session.patch("d/b", "two", "2")
+        after = session.tree()
+        (session.root / "d").chmod(0o500)
+        assert refused(session).code == "restore_failed"
+        assert session.tree() == after | {b"d": ("folder", 0o500, b"")}

@@ -144,9 +144,7 @@ class FileSnapshots:
     async def _look_at_all(self) -> Manifest:
         if self._given_up is not None:
             raise self._given_up
-        if not self._remembered:
-            self._remembered = True
-            await self.in_thread(self._remember)
+        await self.in_thread(self.remember)
         try:
             listed = await list_files(self._entries.root)
             return await self.in_thread(look_at_listed, self._entries, listed, self._own)
@@ -186,11 +184,14 @@ class FileSnapshots:
         except (OSError, ValueError):
             return None
 
-    def _remember(self) -> None:
-        """Know again what an earlier life of this session saw, as far as it is still kept."""
+    def remember(self) -> None:
+        """Know again, once, what an earlier life of this session saw, as far as it is still kept."""
+        if self._remembered:
+            return
+        self._remembered = True
         for path in self._blobs.folder.glob(f"{MANIFEST}*"):
             if manifest := self._load(path.name):
-                self._entries.seen = {
+                self._entries.seen |= {
                     path: entry
                     for path, entry in manifest.entries.items()
                     if entry.kind == "file" and (entry.unkept or self._blobs.has(entry.content))

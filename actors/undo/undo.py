@@ -120,6 +120,7 @@ class Undo:
     def _carry_out(self, changes: TurnChanges, direction: Direction) -> Restored:
         every = changes.changes()
         steps = steps_of(every, back=direction == "undo")
+        self.snapshots.remember()
         checked = self._restorer.check(steps)
         if checked.changed:
             raise self._changed_since(changes.turn, direction, checked.changed)
