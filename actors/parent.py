@@ -346,7 +346,7 @@ class Parent(Actor):
             self.publish(fact)
         del self._replay
         await self._undo.recover()
-        self._recorder.resume(self._history)
+        self._recorder.resume()
         if damage := self._opened.recovery.notice():
             self._warn(damage)
 

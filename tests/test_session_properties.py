@@ -201,9 +201,9 @@ def test_a_session_that_broke_off_is_closed_by_its_successor_once(events: list[A
         history, invariants = History(), Invariants()
         log, _ = SessionLog.open(path, history.apply, invariants.learn)
         recorder = Recorder(log, facts.append, None, [invariants.apply], history)
-        recorder.resume(history)
+        recorder.resume()
         closed = path.read_bytes()
-        recorder.resume(history)
+        recorder.resume()
         assert path.read_bytes() == closed
         log.close()
         again = read(path)

@@ -55,7 +55,7 @@ class Stage:
         stage.told, stage.history = [], History()
         stage.log, _ = SessionLog.open(self.log.path, stage.history.apply)
         stage.recorder = Recorder(stage.log, stage.told.append, PRICES, history=stage.history)
-        stage.recorder.resume(stage.history)
+        stage.recorder.resume()
         return stage
 
     def notices(self) -> list[tuple[str, str]]:

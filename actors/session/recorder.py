@@ -80,11 +80,10 @@ class Recorder:
         """Number of the running turn, or of the last one."""
         return self._history.turns
 
-    def resume(self, history: History) -> None:
+    def resume(self) -> None:
         """Go on where an earlier life of this session stopped: what it left open is closed."""
-        self._history = history
         self._close_interrupted()
-        if history.usage != Usage():
+        if self._history.usage != Usage():
             self._report_usage()
 
     def _close_interrupted(self) -> None:
