@@ -260,7 +260,7 @@ class Parent(Actor):
             return
         if is_due(plan, self._plans.seen):
             note = origin(plan, self.place.run.session_id) or stale_step(plan)
-            for message in restoring(plan, f"start{len(self._conversation):04}", note):
+            for message in restoring(plan, f"start{self._recorder.turn:04}", note):
                 self._append(message)
         self._plans.seen = plan.revision
 
