@@ -1,6 +1,7 @@
 """The parent in one process with the test: what it has promised is kept by its successor."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 
 from actors.parent import Parent
 from actors.session.events import PromptTaken
+from actors.session.invariants import CHECK
 from actors.session.log import read_log
 from actors.settings import load
+from ipc.actor import CRASHED
 from ipc.endpoints import RunPlace
 from ipc.errors import PeerGone
 from ipc.messages import (
@@ -24,6 +27,7 @@ from ipc.messages import (
     Usage,
     UsageReported,
 )
+from tests.fakes.launch import script
 from tests.fakes.places import run_place
 
 DEADLINE_S = 20.0
@@ -117,7 +121,9 @@ def test_a_damaged_line_is_told_once_in_every_life_and_not_recorded(workspace: P
             size = path.stat().st_size
             for _ in range(2):
                 async with life(place, tmp_path) as parent:
-                    assert len(parent.notices()) == 1
+                    (notice,) = parent.notices()
+                    assert "1 record of the session log could not be read" in notice
+                    assert "line 3 (damaged)" in notice
             assert path.stat().st_size == size
 
     asyncio.run(play())
@@ -140,3 +146,36 @@ def test_a_session_that_goes_on_shows_its_usage_and_its_context(workspace: Path,
 def test_a_parent_that_never_started_ends_in_good_order(workspace: Path, tmp_path: Path) -> None:
     with run_place(workspace) as place:
         asyncio.run(WatchedParent(place, tmp_path).on_stop("early"))
+
+
+BROKEN = """
+import asyncio, logging, sys
+from pathlib import Path
+from actors.parent import Parent
+from actors.session.events import TurnEnded
+from actors.settings import load
+from ipc.actor import run
+from ipc.endpoints import RunPlace
+
+class Broken(Parent):
+    async def on_bound(self):
+        await super().on_bound()
+        loop = asyncio.get_running_loop()
+        loop.call_soon(self._recorder.record, TurnEnded(turn=9, status="completed"))
+        loop.call_soon(self.stop, "test")
+
+logging.basicConfig()
+place = RunPlace.open(sys.argv[1])
+sys.exit(run(Broken(place, load({}, {}, Path(place.run.workspace)), Path(sys.argv[2]))))
+"""
+
+
+@pytest.mark.parametrize("checked", [True, False])
+def test_an_event_that_must_not_be_ends_the_process_where_it_is_checked_and_no_persons_session(
+    workspace: Path, tmp_path: Path, checked: bool
+) -> None:
+    environ = {"PATH": os.environ["PATH"]} | ({CHECK: "1"} if checked else {})
+    with run_place(workspace) as place:
+        ended = script(BROKEN, place.directory, tmp_path, env=environ)
+    assert ended.returncode == (CRASHED if checked else 0), ended.stderr
+    assert ("BrokenInvariant: this belongs into the running turn: TurnEnded" in ended.stderr) == checked
