@@ -249,3 +249,29 @@ def test_a_cancelled_command_is_recorded(session: Session) -> None:
     assert [each.path for each in session.changes()] == ["a"]
     session.undo()
     assert session.read("a") == "one"
+
+
+def test_a_command_that_is_cancelled_before_it_began_does_nothing(session: Session) -> None:
+    for number in range(3000):
+        (session.root / f"f{number}").touch()
+    ran = []
+
+    async def command() -> None:
+        async with session.undoer.snapshots.around_command("call-1"):
+            ran.append(True)
+
+    async def cancelled() -> None:
+        task = asyncio.ensure_future(command())
+        while not session.undoer._restorer._entries.seen:
+            await asyncio.wait({task}, timeout=0.001)
+        task.cancel()
+        task.cancel()
+        await asyncio.wait({task}, timeout=20)
+        assert task.cancelled()
+        assert not session.undoer.snapshots.lock.locked()
+
+    asyncio.run(cancelled())
+    assert not ran
+    assert not session.log.dangling
+    session.bash("rm f7")
+    assert session.undo().paths == ("f7",)

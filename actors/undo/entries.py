@@ -64,6 +64,10 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
         return bool(self.content) and seen == (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
+class Stopped(Exception):
+    """A look has ended without a result."""
+
+
 def state_of(entry: Entry | None) -> FileState | None:
     """The part that is recorded."""
     if entry is None:
@@ -84,6 +88,8 @@ class Entries:
         self.root = root
         self.seen: dict[str, Entry] = {}
         """Whose content is in the store."""
+        self.stopping = False
+        """Set while a look is to end without a result."""
         self._blobs = blobs
 
     def at(self, path: str) -> Entry | None:
@@ -93,6 +99,11 @@ class Entries:
                 return self.look(path, folder)
         except (FileNotFoundError, NotADirectoryError):
             return None
+
+    def go_on(self) -> None:
+        """Raise `Stopped` when nobody waits for the look any more."""
+        if self.stopping:
+            raise Stopped
 
     def look(self, path: str, folder: int) -> Entry | None:
         """Like `at`, with the folder of the path open."""

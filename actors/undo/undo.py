@@ -101,7 +101,6 @@ class Undo:
 
     def close(self) -> None:
         """Give the kept contents free."""
-        self.snapshots.close()
         self._blobs.close()
 
     async def _restore(self, changes: TurnChanges, direction: Direction) -> Restored:

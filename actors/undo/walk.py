@@ -65,6 +65,7 @@ def look_below(entries: Entries, path: str) -> Manifest:
     if top.kind == "folder":
         with entries.open_folder(path) as opened:
             for below, folders, files, folder in os.fwalk(".", dir_fd=opened):
+                entries.go_on()
                 for name in (*folders, *files):
                     inner = os.path.normpath(f"{path}/{below}/{name}")
                     if entry := entries.look(inner, folder):
@@ -99,6 +100,7 @@ class _Walk:
                     waiting += self._enter(waiting.pop(), top)
                 self._refuse_too_much()
                 _refuse_too_slow(began, LISTING_S)
+                self._entries.go_on()
         finally:
             os.close(top)
         self._read()
@@ -155,6 +157,7 @@ class _Walk:
             _refuse_too_slow(began, READING_S)
             with contextlib.suppress(OSError), self._entries.open_folder(folder) as opened:
                 for path, status in files:
+                    self._entries.go_on()
                     with contextlib.suppress(OSError):
                         self.found[path] = self._entries.understand(path, status, opened)
 
