@@ -2,8 +2,8 @@
 
 A fold of the session's events. A shell command counts with the outcome of its last run, also one of several
 on a line. Where the end of the line does not tell how one of them ended (`pytest | tail`, `pytest || true`),
-that one counts as not succeeded, and so does the line. A file counts with the lines that were read, changed or
-found by a search. What failed or was denied is no deed of a file, and a call without a recorded end is none.
+that one counts as not succeeded, and so does the line. A file counts with the lines that were read, changed
+or found by a search. What failed or was denied is no deed of a file, and a call without an end is none.
 """
 
 import posixpath

@@ -2,10 +2,11 @@
 
 import errno
 import itertools
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -24,17 +25,28 @@ from ipc.messages import (
     PlanStored,
     ReplacePlan,
 )
+from tests.fakes.chat_script import Step, call, say
 from tests.fakes.failing_calls import KILL, watched
-from tests.fakes.launch import DEADLINE_S, ROOT
+from tests.fakes.fido import DEADLINE_S, GUARD, Finished, Home, home, openai_environment
+from tests.fakes.launch import ROOT
 from tests.fakes.places import run_place
 from tests.fakes.plans import plan, step
+from tests.fakes.scripted_server import ScriptedServer
 
 OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
-ERRORS = (errno.EIO, errno.ENOSPC, errno.EROFS, errno.EDQUOT, errno.EACCES)
+ERRORS = [errno.EIO, errno.ENOSPC, errno.EROFS]
+if os.environ.get("FIDO_FAULTS") == "long":
+    ERRORS += [errno.EDQUOT, errno.EACCES, errno.EMFILE, errno.ENOMEM]
 LAST_CALL = 200
 """Far behind the last call of the work."""
 
 Say = Callable[[bytes], object]
+
+
+@pytest.fixture
+def at_home() -> Iterator[Home]:
+    with home() as made:
+        yield made
 
 
 def three_plans(folder: Path) -> Callable[[Say], None]:
@@ -203,6 +215,7 @@ sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from actors.plan.file import NAME, PlanFile, StoreFailed
 from tests.fakes.plans import plan, step
+from tests.fakes.scripted_server import ScriptedServer
 folder = Path(sys.argv[1])
 os.system(f"mount -t tmpfs -o size=64k,nr_inodes=16 none {folder}")
 file = PlanFile(folder)
@@ -241,3 +254,60 @@ def test_a_full_and_a_read_only_file_system_leave_the_old_plan(tmp_path: Path) -
     assert "No space left on device" in full
     assert (kept, again, still) == ("True True", "True", "True")
     assert "Read-only file system" in read_only
+
+
+IN_A_TINY_WORKSPACE = f"""
+    mount -t tmpfs -o size=64k,nr_inodes=16 none "$1"
+    cd "$1"
+    head -c {60 * 1024} /dev/zero > filler
+    shift
+    exec "$@"
+"""
+
+
+def update(reason: str) -> Step:
+    step_of = {"status": "pending", "next_action": "n", "details": "d" * 600}
+    items = [{"id": f"s{number}", "title": f"Step {number}", **step_of} for number in range(12)]
+    return call("update_plan", {"reason": reason, "items": items})
+
+
+def shell(command: str) -> Step:
+    return call("bash_exec", {"command": command})
+
+
+def test_a_workspace_that_is_full_or_read_only_for_a_while_costs_no_more_than_that(
+    at_home: Home, tmp_path: Path
+) -> None:
+    steps = [
+        update("full"),
+        shell("rm filler"),
+        update("room"),
+        shell("mount -o remount,ro ."),
+        update("read-only"),
+        shell("mount -o remount,rw ."),
+        update("writable"),
+        say("All done."),
+    ]
+    with ScriptedServer(steps) as server:
+        words = ["sh", "-ec", IN_A_TINY_WORKSPACE, "sh", str(tmp_path), *GUARD, "run", "go"]
+        run = subprocess.run(
+            [*OWN_MOUNTS, *words, "--output-format", "stream-json"],
+            env=at_home.environment(FIDO_MODE="yolo", **openai_environment(server.base_url)),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        server.assert_done()
+    done = Finished(run.returncode, run.stdout, run.stderr)
+    assert done.status == 0, done
+    tools = [message["content"] for message in server.requests[-1].messages if message["role"] == "tool"]
+    full, room, read_only, writable = (json.loads(content) for content in tools[::2])
+    assert [result["error"]["problems"][0]["rule"] for result in (full, read_only)] == ["not_stored"] * 2
+    assert [result["reason"] for result in (room, writable)] == ["room", "writable"]
+    assert (full["plan"]["revision"], read_only["plan"], writable["revision"]) == (0, room, 2)
+    told = [event["message"] for event in done.events("notice") if "was not stored" in event["message"]]
+    assert len(told) == 2
+    assert "No space left on device" in told[0]
+    assert "Read-only file system" in told[1]
