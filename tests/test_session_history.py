@@ -197,6 +197,7 @@ def test_a_prompt_whose_message_was_lost_is_told_in_the_persons_words() -> None:
     prompt, message = prompted(1, "hello")
     assert fold([prompt]).messages == fold([prompt]).stand_ins == (encode_user("hello"),)
     assert fold([prompt, message]).stand_ins == ()
+    assert fold([prompt, begun("a"), message]).messages == (encode_user("hello"),)
     later = fold([prompt, asks("a"), result("a"), ENDED, *prompted(2, "again")])
     assert [one["role"] for one in read(later)] == ["user", "assistant", "tool", "user"]
 

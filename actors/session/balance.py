@@ -49,9 +49,12 @@ class Messages:
     def __init__(self) -> None:
         self._system = b""
         self._collected: list[bytes | _Prompt | _Begun] = []
+        self._prompt = -1
+        """Where the prompt is that waits for its message; -1: none does."""
 
     def prompt(self, text: str) -> None:
         """Note that a turn began; its message comes next."""
+        self._prompt = len(self._collected)
         self._collected.append(_Prompt(text))
 
     def add(self, message: bytes) -> None:
@@ -59,8 +62,10 @@ class Messages:
         if message.startswith(b'{"role":"system"'):
             self._system = message
             return
-        if message.startswith(b'{"role":"user"') and self._collected and _is_prompt(self._collected[-1]):
-            self._collected.pop()
+        if self._prompt >= 0:
+            if message.startswith(b'{"role":"user"'):
+                del self._collected[self._prompt]
+            self._prompt = -1
         self._collected.append(message)
 
     def begin(self, call_id: str) -> None:
@@ -70,6 +75,7 @@ class Messages:
     def replace(self, messages: Iterable[bytes]) -> None:
         """Start over behind the system message; what was open went with the rest."""
         self._collected = list(messages)
+        self._prompt = -1
 
     def balanced(self) -> tuple[bytes, ...]:
         """The conversation."""
@@ -89,16 +95,14 @@ class Messages:
                 case _Begun(call_id=call_id):
                     balanced.begun.add(call_id)
                 case _Prompt(text=text):
+                    balanced.close()  # what an earlier turn lost is not written any more
+                    recorded = len(balanced.kept)
                     balanced.add(encode_user(text))
                 case _:
                     balanced.add(collected)
                     recorded = len(balanced.kept)
         balanced.close()
         return balanced, recorded
-
-
-def _is_prompt(collected: bytes | _Prompt | _Begun) -> bool:
-    return isinstance(collected, _Prompt)
 
 
 class _Balanced:

@@ -125,10 +125,10 @@ def fold(events: Iterable[AnyEvent]) -> History:
 
 def add_usage(one: Usage, other: Usage) -> Usage:
     """The sum; the cost is null only when neither has one."""
-    costs = [usage.cost_usd for usage in (one, other) if usage.cost_usd is not None]
+    known = one.cost_usd is not None or other.cost_usd is not None
     return Usage(
         prompt_tokens=one.prompt_tokens + other.prompt_tokens,
         cached_tokens=one.cached_tokens + other.cached_tokens,
         completion_tokens=one.completion_tokens + other.completion_tokens,
-        cost_usd=sum(costs) if costs else None,
+        cost_usd=(one.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
     )

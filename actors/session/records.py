@@ -143,23 +143,19 @@ class _Reader:
 
     def take(self, line: bytes) -> None:
         self._number += 1
-        if not line.endswith(b"\n"):
-            self.torn = len(line)
-            return self._skip("unfinished")
-        self.size += len(line)
         record = _parse(line)
         if record is None:
-            self._skip("damaged")
-            self._after_damage = True
-            record = _parse(line[max(line.rfind(_MARK), 0) :])
+            record = self._save(line)
             if record is None:
-                return None
+                return
+        self.size += len(line)
         seq, body = record
-        if seq < self.expected:
-            return self._skip("repeats an earlier record")
-        if seq > self.expected and not self._after_damage:
-            missing = seq - self.expected
-            self._skip(f"{missing} missing before it", missing)
+        if seq != self.expected:
+            if seq < self.expected:
+                self._skip("repeats an earlier record")
+                return
+            if not self._after_damage:
+                self._skip(f"{seq - self.expected} missing before it", seq - self.expected)
         self.expected, self._after_damage = seq + 1, False
         event = _understand(body)
         if event is not None:
@@ -168,7 +164,19 @@ class _Reader:
                 fold(event)
         elif _is_known(body):
             self._skip("an event of another shape")
-        return None
+
+    def _save(self, line: bytes) -> tuple[int, bytes] | None:
+        """What a damaged line still holds: the one behind it, when what is damaged is the line break."""
+        if not line.endswith(b"\n"):
+            self.torn = len(line)
+            self._skip("unfinished")
+            return None
+        self._skip("damaged")
+        self._after_damage = True
+        record = _parse(line[max(line.rfind(_MARK), 0) :])
+        if record is None:
+            self.size += len(line)
+        return record
 
     def _skip(self, reason: str, records: int = 1) -> None:
         self.skipped.append(Skipped(self._number, reason, records))
