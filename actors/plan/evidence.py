@@ -124,7 +124,7 @@ def _look(entry: str, known: _Known) -> Finding:
     prose = _take_files(take(entry, known, findings), known, findings)
     if "failed" in findings:
         return "failed"
-    if not findings or "unknown" in findings or _may_name_more(prose, known):
+    if not findings or "unknown" in findings or (prose != _NAME and _may_name_more(prose, known)):
         return "unknown"
     return "holds"
 

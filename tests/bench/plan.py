@@ -37,7 +37,17 @@ ITEMS = tuple(
     )
     for number in range(8)
 )
-LEDGER = tuple(Deed(kind="command", subject=f"pytest -q tests/test_{number}.py") for number in range(200))
+LEDGER = (
+    *(Deed(kind="file", subject=f"src/part_{n}.py", first_line=1, last_line=200) for n in range(150)),
+    *(
+        Deed(kind="command", subject=f"{program} x{n}")
+        for program in ("git", "ls", "cat", "make")
+        for n in range(12)
+    ),
+    Deed(kind="command", subject="pytest -q"),
+    Deed(kind="file", subject="src/app.py", first_line=1, last_line=90),
+)
+"""Two hundred deeds, as of an hour's work."""
 
 
 def rows() -> list[Row]:
