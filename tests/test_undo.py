@@ -357,3 +357,24 @@ def test_a_folder_that_nobody_may_write_leaves_everything_as_it_was() -> None:
         (session.root / "d").chmod(0o500)
         assert refused(session).code == "restore_failed"
         assert session.tree() == after | {b"d": ("folder", 0o500, b"")}
+
+
+def test_what_a_command_makes_readable_is_not_taken_for_new() -> None:
+    with somebodys_folder() as folder:
+        session = Session(folder)
+        session.write("locked/precious", "mine")
+        session.write("names only/precious", "mine")
+        session.write("a", "one")
+        (session.root / "locked").chmod(0)
+        (session.root / "names only").chmod(0o444)
+        session.turn()
+        session.during_command(
+            lambda: [each.chmod(0o755) for each in session.root.iterdir() if each.is_dir()]
+        )
+        session.patch("a", "one", "two")
+        session.undo()
+        for place, mode in (("locked", 0), ("names only", 0o444)):
+            assert (session.root / place).stat().st_mode & 0o777 == mode
+            (session.root / place).chmod(0o755)
+            assert session.read(f"{place}/precious") == "mine"
+        assert session.read("a") == "one"

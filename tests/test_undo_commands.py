@@ -262,3 +262,16 @@ def test_pipes_and_sockets_are_left_alone(session: Session) -> None:
     session.undo()
     assert session.read("a") == "1"
     assert {b"new", b"d", b"d/pipe"} <= set(os.listdir(os.fsencode(session.root))) | {b"d/pipe"}
+
+
+def test_a_workspace_that_takes_too_long_is_given_up_once_and_for_all(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.write("a", "1")
+    monkeypatch.setattr(walk, "LISTING_S", 0.0)
+    session.bash("echo 2 > a")
+    monkeypatch.undo()
+    session.bash("echo 3 > a")
+    assert len(session.told) == 1
+    assert "takes" in session.told[0]
+    assert not session.changes()

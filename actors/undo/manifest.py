@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 import msgspec
@@ -18,29 +18,30 @@ class Manifest:
     """What was there at one moment."""
 
     def __init__(
-        self, entries: dict[str, Entry], excluded: set[str], rules: tuple[tuple[int, ...], ...] = ()
+        self,
+        entries: dict[str, Entry],
+        excluded: Collection[str] = (),
+        unseen: Collection[str] = (),
+        rules: tuple[tuple[int, ...], ...] = (),
     ) -> None:
         self.entries = entries
-        self.excluded = excluded
-        """Entries that were left out, of a folder with all in it the folder alone."""
+        self.excluded = frozenset(excluded)
+        """Entries that were left out by the ignore rules, of a folder with all in it the folder alone."""
+        self.unseen = frozenset(unseen)
+        """Entries that could not be looked at."""
         self.rules = rules
         """Marks of the ignore rules outside these entries."""
 
-    def excludes(self, path: str) -> bool:
-        """Whether a path or a folder on its way was left out."""
-        while path and path not in self.excluded:
-            path = folder_of(path)
-        return bool(path)
-
     def encoded(self) -> bytes:
-        names = [os.fsencode("\0".join(each)) for each in (self.entries, self.excluded)]
+        names = [os.fsencode("\0".join(each)) for each in (self.entries, self.excluded, self.unseen)]
         return msgspec.msgpack.encode((*names, list(self.entries.values())))
 
     @classmethod
     def decoded(cls, data: bytes) -> "Manifest":
         """Raises `ValueError`."""
-        listed, excluded, entries = msgspec.msgpack.decode(data, type=tuple[bytes, bytes, list[Entry]])
-        return cls(dict(zip(names_of(listed), entries, strict=True)), set(names_of(excluded)))
+        shape = tuple[bytes, bytes, bytes, list[Entry]]
+        listed, excluded, unseen, entries = msgspec.msgpack.decode(data, type=shape)
+        return cls(dict(zip(names_of(listed), entries, strict=True)), names_of(excluded), names_of(unseen))
 
 
 def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[list[FileChange], list[str]]:
@@ -63,13 +64,20 @@ def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[li
 
 
 def _may_have_been_there(path: str, new: Entry, before: Manifest, *, rules_changed: bool) -> bool:
-    """Whether a path that is listed now was left out before, and not made: it must never be removed.
+    """Whether a path that is listed now need not be new, and so must never be removed.
 
     In a folder that was left out as a whole, a file that the same rules let in is new; a folder need not be.
     """
-    if path in before.excluded:
+    if path in before.excluded or _lies_in(path, before.unseen):
         return True
-    return (rules_changed or new.kind == "folder") and before.excludes(path)
+    return (rules_changed or new.kind == "folder") and _lies_in(path, before.excluded)
+
+
+def _lies_in(path: str, places: Collection[str]) -> bool:
+    """Whether a path or a folder on its way is one of some."""
+    while path and path not in places:
+        path = folder_of(path)
+    return bool(path)
 
 
 def _unequal(

@@ -228,7 +228,7 @@ def _manifest_of(states: Iterable[FileChange]) -> Manifest:
         if (state := each.before) is not None:
             unkept = "" if state.content or state.kind != "file" else "not kept"
             entries[to_name(each.path)] = Entry(state.kind, state.mode, state.content, unkept=unkept)
-    return Manifest(entries, set())
+    return Manifest(entries)
 
 
 def write_private(path: Path, data: bytes) -> None:

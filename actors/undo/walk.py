@@ -60,20 +60,29 @@ def look_below(entries: Entries, path: str) -> Manifest:
     """Look at a path and at all that is in it, ignored or not. Raises `OSError`, `TooMuch`."""
     top = entries.at(path)
     if top is None:
-        return Manifest({}, set())
+        return Manifest({})
     found, size = {path: top}, 0
     if top.kind == "folder":
-        with entries.open_folder(path) as opened:
-            for below, folders, files, folder in os.fwalk(".", dir_fd=opened):
-                entries.go_on()
-                for name in (*folders, *files):
-                    inner = os.path.normpath(f"{path}/{below}/{name}")
-                    if entry := entries.look(inner, folder):
-                        found[inner] = entry
-                        size += entry.size
-                if len(found) > MOST_ENTRIES or size > MOST_BYTES:
-                    raise TooMuch(f"{to_text(path)} holds more than is kept")
-    return Manifest(found, set())
+        for inner, entry in _everything_in(entries, path):
+            found[inner] = entry
+            size += entry.size
+            if len(found) > MOST_ENTRIES or size > MOST_BYTES:
+                raise TooMuch(f"{to_text(path)} holds more than is kept")
+    return Manifest(found)
+
+
+def _everything_in(entries: Entries, path: str) -> Iterator[tuple[str, Entry]]:
+    with entries.open_folder(path) as opened:
+        for below, folders, files, folder in os.fwalk(".", dir_fd=opened, onerror=_raise):
+            entries.go_on()
+            for name in (*folders, *files):
+                inner = os.path.normpath(f"{path}/{below}/{name}")
+                if entry := entries.look(inner, folder):
+                    yield inner, entry
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 class _Walk:
@@ -89,48 +98,75 @@ class _Walk:
         """Files that are not as they were seen last, by folder."""
         self.found: dict[str, Entry] = {}
         self.excluded: set[str] = set()
+        self.unseen: set[str] = set()
 
     def run(self) -> Manifest:
-        began = time.monotonic()
         top = os.open(self._entries.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            waiting = [""]
-            while waiting:
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-                    waiting += self._enter(waiting.pop(), top)
-                self._refuse_too_much()
-                _refuse_too_slow(began, LISTING_S)
-                self._entries.go_on()
+            self._enter_all(top)
         finally:
             os.close(top)
         self._read()
         self._entries.seen = dict(self.found)
         git_folders = [path for path in self.excluded if path.rpartition("/")[2] == ".git"]
         rules = _marks_of_rules(self._entries.root, sorted(git_folders))
-        return Manifest(self.found, self.excluded, rules)
+        return Manifest(self.found, self.excluded, self.unseen, rules)
+
+    def _enter_all(self, top: int) -> None:
+        began = time.monotonic()
+        waiting = [""]
+        while waiting:
+            folder = waiting.pop()
+            with self._failures(folder):
+                waiting += self._enter(folder, top)
+            self._refuse_too_much()
+            _refuse_too_slow(began, LISTING_S)
+            self._entries.go_on()
+
+    @contextlib.contextmanager
+    def _failures(self, path: str) -> Iterator[None]:
+        """Remember what could not be looked at; what is gone by now never was."""
+        try:
+            yield
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError:
+            if not path:
+                raise
+            self.unseen.add(path)
 
     def _enter(self, folder: str, top: int) -> list[str]:
         """Look at one folder's entries; those of them that are to be entered, too."""
         prefix = f"{folder}/" if folder else ""
-        listed, seen, found = self._listed, self._entries.seen, self.found
+        listed = self._listed
         inner, stale = [], []
         with _opened(folder or ".", top) as opened, os.scandir(opened) as entries:
             for each in entries:
                 path = prefix + each.name
-                if path in listed and each.is_file(follow_symlinks=False):
-                    status = each.stat(follow_symlinks=False)
-                    if status.st_size <= MAX_FILE_BYTES:
-                        self._bytes += status.st_size
-                    entry = seen.get(path)
-                    if entry is not None and entry.is_as(status):
-                        found[path] = entry
-                    else:
-                        stale.append((path, status))
-                elif path != self._own and not is_own(path) and self._judge(path, each, opened):
-                    inner.append(path)
+                try:
+                    if path in listed and each.is_file(follow_symlinks=False):
+                        status = each.stat(follow_symlinks=False)
+                        if not self._is_known(path, status):
+                            stale.append((path, status))
+                    elif path != self._own and not is_own(path) and self._judge(path, each, opened):
+                        inner.append(path)
+                except FileNotFoundError:
+                    continue
+                except OSError:
+                    self.unseen.add(path)
         if stale:
             self._stale[folder] = stale
         return inner
+
+    def _is_known(self, path: str, status: os.stat_result) -> bool:
+        """Take in a file that is as it was seen last."""
+        if status.st_size <= MAX_FILE_BYTES:
+            self._bytes += status.st_size
+        entry = self._entries.seen.get(path)
+        if entry is None or not entry.is_as(status):
+            return False
+        self.found[path] = entry
+        return True
 
     def _judge(self, path: str, entry: "os.DirEntry[str]", folder: int) -> bool:
         """Take in or leave out what is no listed file; whether it is to be entered."""
@@ -139,11 +175,23 @@ class _Walk:
         elif path in self._holding and entry.is_dir(follow_symlinks=False):
             self.found[path] = _folder(entry)
             return True
-        elif _is_plain_folder(entry) and (quiet := _quiet(path, entry, folder, DEEPEST)):
-            self.found.update(quiet)
+        elif _is_plain_folder(entry):
+            self._judge_folder(path, entry, folder)
         else:
             self.excluded.add(path)
         return False
+
+    def _judge_folder(self, path: str, entry: "os.DirEntry[str]", folder: int) -> None:
+        """Take in a folder without listed files, unless something else is in it."""
+        try:
+            quiet = _quiet(path, entry, folder, DEEPEST)
+        except PermissionError:
+            self.found[path] = _folder(entry)
+            self.unseen.add(path)
+        else:
+            self.found.update(quiet)
+            if not quiet:
+                self.excluded.add(path)
 
     def _refuse_too_much(self) -> None:
         if len(self.found) + len(self.excluded) > 2 * MOST_ENTRIES:
@@ -155,10 +203,10 @@ class _Walk:
         began = time.monotonic()
         for folder, files in self._stale.items():
             _refuse_too_slow(began, READING_S)
-            with contextlib.suppress(OSError), self._entries.open_folder(folder) as opened:
+            with self._failures(folder), self._entries.open_folder(folder) as opened:
                 for path, status in files:
                     self._entries.go_on()
-                    with contextlib.suppress(OSError):
+                    with self._failures(path):
                         self.found[path] = self._entries.understand(path, status, opened)
 
 
@@ -168,23 +216,20 @@ def _refuse_too_slow(began: float, most: float) -> None:
 
 
 def _quiet(path: str, entry: "os.DirEntry[str]", folder: int, depth: int) -> dict[str, Entry]:
-    """A folder without listed files and the folders and links in it; nothing when it holds anything else."""
-    try:
-        found = {path: _folder(entry)}
-        with _opened(entry.name, folder) as opened, os.scandir(opened) as inside:
-            entries = list(inside)
-            if depth == 0 or not all(each.is_symlink() or _is_plain_folder(each) for each in entries):
+    """A folder without listed files, the folders and links in it; nothing when it holds anything else."""
+    found = {path: _folder(entry)}
+    with _opened(entry.name, folder) as opened, os.scandir(opened) as inside:
+        entries = list(inside)
+        if depth == 0 or not all(each.is_symlink() or _is_plain_folder(each) for each in entries):
+            return {}
+        for each in entries:
+            inner = f"{path}/{each.name}"
+            if each.is_symlink():
+                found[inner] = _link(each.name, opened)
+            elif below := _quiet(inner, each, opened, depth - 1):
+                found.update(below)
+            else:
                 return {}
-            for each in entries:
-                inner = f"{path}/{each.name}"
-                if each.is_symlink():
-                    found[inner] = _link(each.name, opened)
-                elif below := _quiet(inner, each, opened, depth - 1):
-                    found.update(below)
-                else:
-                    return {}
-    except OSError:
-        return {}
     return found
 
 
