@@ -13,7 +13,6 @@ from actors.session.events import AnyEvent, CallEnded, MessageAppended, TurnEnde
 from actors.session.history import History, fold
 from actors.session.log import SessionLog, read_log
 from actors.session.recorder import WRITTEN_AGAIN, Recorder
-from actors.session.replay import facts_of
 from actors.settings import Prices
 from actors.turn import TurnOutcome
 from ipc.messages import (
@@ -31,6 +30,7 @@ from tests.fakes.session_events import (
     asks,
     begun,
     done,
+    facts_of,
     prompted,
     small_files,
 )
@@ -118,7 +118,7 @@ def test_a_turn_that_broke_off_is_closed_in_the_log_and_on_the_screen(tmp_path: 
     shown = [*facts_of([HEADER, SYSTEM, *broken]), *stage.told]
     assert [fact.call_id for fact in shown if isinstance(fact, ToolFinished)] == ["a", "b"]
     assert [type(fact) for fact in shown][-1] is TurnFinished
-    assert list(facts_of(stage.events())) == shown
+    assert facts_of(stage.events()) == shown
     assert stage.restarted().told == []
 
 

@@ -91,14 +91,6 @@ def _is_answer(message: msgspec.Raw) -> bool:
     return bytes(memoryview(message)[: len(_ANSWER)]) == _ANSWER
 
 
-def facts_of(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
-    """The facts that draw these events."""
-    replay = Replay()
-    for event in events:
-        replay.apply(event)
-    return replay.facts()
-
-
 def _facts(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
     running: dict[str, str] = {}
     for event in events:

@@ -2,7 +2,7 @@
 
 import json
 import resource
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,7 +24,8 @@ from actors.session.events import (
 from actors.session.history import fold
 from actors.session.invariants import Invariants
 from actors.session.log import LogFailed, Recovery, SessionLog, read_log
-from ipc.messages import ToolCall, Usage
+from actors.session.replay import SHOWN, Replay
+from ipc.messages import AnyFact, ToolCall, Usage
 from tests.fakes import chat_rules
 from tests.fakes.plans import plan, step
 
@@ -142,6 +143,14 @@ def messages(recovery: Recovery) -> list[str]:
 def conversation(events: Sequence[AnyEvent]) -> tuple[bytes, ...]:
     """The messages as they were appended."""
     return tuple(bytes(event.message) for event in events if isinstance(event, MessageAppended))
+
+
+def facts_of(events: Iterable[AnyEvent], limit: int = SHOWN) -> list[AnyFact]:
+    """What a session shows again."""
+    replay = Replay(limit)
+    for event in events:
+        replay.apply(event)
+    return list(replay.facts())
 
 
 def check_log(path: Path) -> tuple[AnyEvent, ...]:
