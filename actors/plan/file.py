@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 import msgspec
 
 from actors.files.durable import sync_folder
+from actors.plan.exchange import Unsupported, exchange, move_to_free
 from actors.plan.rules import check_stored, normalize_plan
 from ipc.messages import Plan
 
@@ -102,23 +103,41 @@ class PlanFile:
         content = encode(plan)
         try:
             _write(self._temporary, content)
-            if not self.is_unchanged():
-                _remove(self._temporary)
-                raise ChangedOutside(f"{self.path} was changed by another program")
-            self._temporary.rename(self.path)
+            replaced = self._replace(content)
+            _remove(self._temporary)
         except OSError as error:
             self._reconcile(content, error)
+        if not replaced:
+            raise ChangedOutside(f"{self.path} was changed by another program")
         self._known = content
         try:
             sync_folder(self._folder)
         except OSError as error:
             self._reconcile(content, error)
 
+    def _replace(self, content: bytes) -> bool:
+        """Put the new content in its place, unless something unknown is there; also in the last moment."""
+        try:
+            if self._known is None:
+                move_to_free(self._temporary, self.path)
+                return True
+            exchange(self._temporary, self.path)
+        except (FileNotFoundError, FileExistsError):
+            return False
+        except Unsupported:
+            if unchanged := self.is_unchanged():
+                self._temporary.rename(self.path)
+            return unchanged
+        if _holds(self._temporary, self._known):
+            return True
+        exchange(self._temporary, self.path)
+        return False
+
     def _reconcile(self, content: bytes, error: OSError) -> NoReturn:
         """Look what the file holds after an error, and say it."""
         try:
-            arrived = _read(self.path) == content
-        except (OSError, _UnusableError):
+            arrived = _holds(self.path, content)
+        except OSError:
             arrived = False
         if arrived:
             self._known = content
@@ -192,6 +211,13 @@ def _understand(content: bytes) -> Plan:
     if problems := check_stored(plan):
         raise _UnusableError(f"holds no legal plan: {problems[0].item}: {problems[0].message}")
     return plan
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    try:
+        return _read(path) == content
+    except _UnusableError:
+        return False
 
 
 def _write(path: Path, content: bytes) -> None:

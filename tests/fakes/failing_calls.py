@@ -22,7 +22,16 @@ KILL: Final = -1
 """Instead of an errno: the process is killed before the call is carried out."""
 
 _NUMBERS: Final = {
-    "x86_64": {"read": 0, "write": 1, "fsync": 74, "rename": 82, "unlink": 87, "openat": 257, "seccomp": 317},
+    "x86_64": {
+        "read": 0,
+        "write": 1,
+        "fsync": 74,
+        "rename": 82,
+        "unlink": 87,
+        "openat": 257,
+        "renameat2": 316,
+        "seccomp": 317,
+    },
     "aarch64": {
         "read": 63,
         "write": 64,
@@ -30,10 +39,11 @@ _NUMBERS: Final = {
         "rename": 38,
         "unlink": 35,
         "openat": 56,
+        "renameat2": 276,
         "seccomp": 277,
     },
 }[platform.machine()]
-CALLS: Final = ("openat", "read", "write", "fsync", "rename", "unlink")
+CALLS: Final = ("openat", "read", "write", "fsync", "rename", "renameat2", "unlink")
 _NAMES: Final = {_NUMBERS[name]: name for name in CALLS}
 
 _FINISHED: Final = b"\0finished"

@@ -98,8 +98,13 @@ def test_what_is_acknowledged_outlasts_a_power_cut(tmp_path: Path) -> None:
     three_plans(tmp_path)(lambda _: None)
     run = watched(three_plans(tmp_path), at(0, 0))
     temporary = str(tmp_path / f"{NAME}.tmp")
-    order = [call for call in run.calls if call[0] in ("write", "fsync", "rename")]
-    assert order == 3 * [("write", temporary), ("fsync", temporary), ("rename", ""), ("fsync", str(tmp_path))]
+    order = [call for call in run.calls if call[0] in ("write", "fsync", "renameat2")]
+    assert order == 3 * [
+        ("write", temporary),
+        ("fsync", temporary),
+        ("renameat2", ""),
+        ("fsync", str(tmp_path)),
+    ]
 
 
 # --- every call, every error -------------------------------------------------------------------------------
@@ -132,19 +137,23 @@ class Told(msgspec.Struct):
     held: list[str]
     """Reason of the plan that each reply says holds."""
     notices: list[str]
+    loaded: str
+    """Reason of the plan that the store found."""
+    at_end: str
+    """Reason of the plan that it holds after all."""
     warning: str
 
 
 def three_updates(place: RunPlace) -> Callable[[Say], None]:
     def work(say: Say) -> None:
         store = Store(place)
-        rules, held = [], []
+        rules, held, loaded = [], [], store.do(GetPlan()).plan.reason
         for reason in ("first", "second", "third"):
             reply = store.do(ReplacePlan(reason=reason, items=(step("a", details=reason),)))
             rules.append("stored" if isinstance(reply, PlanStored) else reply.problems[0].rule)
             held.append(reply.plan.reason)
-        assert store.do(GetPlan()).plan.reason == held[-1]
-        say(msgspec.json.encode(Told(rules, held, store.notices, store.warning)))
+        at_end = store.do(GetPlan()).plan.reason
+        say(msgspec.json.encode(Told(rules, held, store.notices, loaded, at_end, store.warning)))
 
     return work
 
@@ -168,7 +177,7 @@ def test_an_error_at_any_system_call_is_told_and_memory_and_disk_agree(error: in
         where = f"call {number}: {run.calls[number - 1 : number]}"
         assert run.finished, where
         told = msgspec.json.decode(run.said, type=Told)
-        assert told.held[-1] == on_disk(folder), where
+        assert told.held[-1] == told.at_end == on_disk(folder), where
         _check_told(told, folder, error, where)
         seen |= set(told.rules)
         if number >= len(run.calls):
@@ -190,6 +199,42 @@ def _check_told(told: Told, folder: Path, error: int, where: str) -> None:
     assert [path.name for path in kept if ".bad-" not in path.name] in ([], [f"{NAME}.tmp"]), where
     if told.warning:
         assert [path.read_bytes() for path in kept] == [encode(plan(step("old")))], where
+
+
+THEIRS = encode(msgspec.structs.replace(plan(step("t")), reason="theirs"))
+
+
+def replaced(path: Path) -> None:
+    path.with_name("editor").write_bytes(THEIRS)
+    path.with_name("editor").rename(path)
+
+
+def in_place(path: Path) -> None:
+    path.write_bytes(THEIRS)
+
+
+@pytest.mark.parametrize("edit", [replaced, in_place])
+def test_an_edit_by_another_program_at_any_moment_is_never_lost(
+    edit: Callable[[Path], None], tmp_path: Path
+) -> None:
+    for number, folder in folders(tmp_path):
+        path = folder / NAME
+
+        def edited(call: int, _name: str, _path: str, number: int = number, path: Path = path) -> int:
+            if call == number:
+                edit(path)
+            return 0
+
+        with run_place(folder) as place:
+            run = watched(three_updates(place), edited)
+        assert run.finished
+        told = msgspec.json.decode(run.said, type=Told)
+        where = f"before call {number}: {run.calls[number - 1 : number]}; {told}"
+        assert "theirs" in [told.loaded, told.at_end, on_disk(folder)] or "stale_plan" in told.rules, where
+        assert ("theirs" in told.held) == ("stale_plan" in told.rules), where
+        if number >= len(run.calls):
+            break
+    assert number > 20
 
 
 def test_a_disk_that_fails_for_a_while_is_told_of_and_then_serves_again(tmp_path: Path) -> None:
