@@ -266,17 +266,49 @@ print(texts[0], texts[-1], len(texts) - number, found.skipped)
 """
 
 
-def test_a_full_disk_loses_nothing_when_there_is_room_again(tmp_path: Path) -> None:
+ON_A_READ_ONLY_DISK = """
+import os, sys
+from pathlib import Path
+from actors.session.log import LogFailed, SessionLog, read_log
+from tests.fakes.session_events import HEADER
+folder = Path(sys.argv[1])
+os.system(f"mount --bind {folder} {folder} && mount -o remount,ro,bind {folder}")
+for use in (lambda: SessionLog.open(folder / "s-1.jsonl"), lambda: SessionLog.create(folder, "s-2", HEADER)):
+    try:
+        use()
+    except LogFailed as failed:
+        print(failed.code, failed.message.rpartition(": ")[2])
+print(len(read_log(folder / "s-1.jsonl").events))
+"""
+
+
+def with_own_mounts(code: str, folder: Path) -> list[str]:
+    """What a script prints that may mount; everybody may in a user namespace."""
     own_mounts = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
-    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{ON_A_FULL_DISK}"
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
     run = subprocess.run(
-        [*own_mounts, sys.executable, "-c", code, str(tmp_path)],
+        [*own_mounts, sys.executable, "-c", code, str(folder)],
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
         check=True,
     )
-    assert run.stdout.splitlines() == ["log_full True", "before after 3 ()"]
+    return run.stdout.splitlines()
+
+
+def test_a_full_disk_loses_nothing_when_there_is_room_again(tmp_path: Path) -> None:
+    assert with_own_mounts(ON_A_FULL_DISK, tmp_path) == ["log_full True", "before after 3 ()"]
+
+
+def test_on_a_read_only_disk_a_session_is_refused_and_can_be_read(folder: Path) -> None:
+    path = written(folder, said("kept"))
+    before = path.read_bytes()
+    assert with_own_mounts(ON_A_READ_ONLY_DISK, folder) == [
+        "log_failed Read-only file system.",
+        "log_failed Read-only file system.",
+        "2",
+    ]
+    assert (path.read_bytes(), os.listdir(folder)) == (before, ["s-1.jsonl"])
 
 
 @pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced"])
