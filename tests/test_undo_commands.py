@@ -21,7 +21,7 @@ def session(tmp_path: Path) -> Session:
 def taken_back(session: Session, command: str) -> None:
     """Run a command, take it back, make it again: the exact tree each time."""
     before = session.tree()
-    session.bash(command)
+    session.shell(command)
     after = session.tree()
     assert after != before, "the command did nothing"
     session.undo()
@@ -37,7 +37,14 @@ def test_one_undo_takes_back_a_creation_a_deletion_a_renaming_an_edit_and_a_mode
     session.write("C", "renamed", 0o755)
     session.write("E", "edited")
     session.write("run.sh", "#!/bin/sh\n")
-    taken_back(session, "echo made > A; rm B; mv C D; sed -i s/edited/changed/ E; chmod 4755 run.sh")
+    before = session.tree()
+    session.bash("echo made > A; rm B; mv C D; sed -i s/edited/changed/ E; chmod 4755 run.sh")
+    after = session.tree()
+    assert after.keys() == {b"A", b"D", b"E", b"run.sh"}
+    session.undo()
+    assert session.tree() == before
+    session.redo()
+    assert session.tree() == after
     assert not (session.root / ".git").exists()
 
 
@@ -114,7 +121,9 @@ def test_a_time_that_is_set_back_hides_nothing(session: Session) -> None:
 
 def test_a_command_that_fails_is_taken_back_as_well(session: Session) -> None:
     session.write("a", "one")
-    taken_back(session, "echo two > a; exit 3")
+    assert "[exit status 3]" in session.bash("echo two > a; exit 3")
+    session.undo()
+    assert session.read("a") == "one"
 
 
 def test_git_is_left_alone(session: Session) -> None:
@@ -137,7 +146,7 @@ def test_ignored_files_are_left_as_they_are(session: Session) -> None:
     session.write("src/a.log", "1")
     session.write("src/deep/b.log", "1")
     session.during_command(lambda: None)
-    session.bash("echo 2 > build/deep/out.o; echo 2 > src/a.log; echo 2 > src/deep/a.py; echo 3 > build/new")
+    session.shell("echo 2 > build/deep/out.o; echo 2 > src/a.log; echo 2 > src/deep/a.py; echo 3 > build/new")
     assert "stayed" not in session.undo().message
     assert session.read("build/deep/out.o") == "2\n"
     assert session.read("src/a.log") == "2\n"
@@ -149,7 +158,7 @@ def test_files_that_other_ignore_rules_let_in_are_not_taken_for_new(session: Ses
     session.write(".gitignore", "data/\nnotes\n")
     session.write("data/precious", "years of work")
     session.write("notes", "mine")
-    session.bash("rm .gitignore; echo new > a")
+    session.shell("rm .gitignore; echo new > a")
     session.undo()
     assert session.read("data/precious") == "years of work"
     assert session.read("notes") == "mine"
@@ -160,7 +169,7 @@ def test_files_that_other_ignore_rules_let_in_are_not_taken_for_new(session: Ses
 def test_files_that_new_ignore_rules_shut_out_are_not_taken_for_deleted(session: Session) -> None:
     session.write("data/one", "1")
     session.write("data/two", "2")
-    session.bash("echo data/ > .gitignore; echo 3 > data/one; rm data/two")
+    session.shell("echo data/ > .gitignore; echo 3 > data/one; rm data/two")
     assert sorted(each.path for each in session.changes()) == [".gitignore", "data/one", "data/two"]
     session.undo()
     assert session.tree().keys() == {b"data", b"data/one", b"data/two"}
@@ -177,16 +186,16 @@ def test_rules_outside_the_workspace_are_asked_again_when_they_change(
     session = Session(tmp_path)
     session.write("data/precious", "mine")
     session.turn()
-    session.bash("true")
+    session.shell("true")
     rules.write_text("", encoding="utf-8")
-    session.bash("echo 1 > a")
+    session.shell("echo 1 > a")
     session.undo()
     assert session.tree().keys() == {b"data", b"data/precious"}
 
 
 def test_a_new_folder_that_holds_ignored_files_stays_and_is_named(session: Session) -> None:
     session.write(".gitignore", "*.pyc\n")
-    session.bash("mkdir -p pkg/cache; echo 1 > pkg/a.py; echo 1 > pkg/cache/a.pyc")
+    session.shell("mkdir -p pkg/cache; echo 1 > pkg/a.py; echo 1 > pkg/cache/a.pyc")
     told = session.undo()
     assert "pkg stayed" in told.message
     assert session.tree().keys() == {b".gitignore", b"pkg", b"pkg/cache", b"pkg/cache/a.pyc"}
@@ -198,7 +207,7 @@ def test_ignored_folders_that_a_command_removes_are_named(session: Session) -> N
     session.write(".gitignore", "node_modules/\n")
     session.write("node_modules/x/y", "1")
     session.write("a", "1")
-    session.bash("rm -r node_modules; rm a")
+    session.shell("rm -r node_modules; rm a")
     assert "node_modules (left out by the ignore rules)" in session.undo().message
     assert session.read("a") == "1"
 
@@ -206,7 +215,7 @@ def test_ignored_folders_that_a_command_removes_are_named(session: Session) -> N
 def test_fidos_own_files_are_never_in_it(session: Session) -> None:
     session.write(".fido-plan.json", "1")
     session.write(".fido-config.toml", "1")
-    session.bash("echo 2 > .fido-plan.json; echo 2 > .fido-config.toml; echo 2 > .fido-1-2.tmp")
+    session.shell("echo 2 > .fido-plan.json; echo 2 > .fido-config.toml; echo 2 > .fido-1-2.tmp")
     assert [each.path for each in session.changes()] == [".fido-config.toml"]
 
 
@@ -217,7 +226,7 @@ def test_a_state_folder_inside_the_workspace_is_never_in_it(tmp_path: Path) -> N
     session.write("state/other", "1")
     session.start()
     session.turn()
-    session.bash("echo more >> state/fido/sessions/s-1.jsonl; echo 2 > state/other")
+    session.shell("echo more >> state/fido/sessions/s-1.jsonl; echo 2 > state/other")
     assert [each.path for each in session.changes()] == ["state/other"]
     session.undo()
     assert session.read("state/fido/sessions/s-1.jsonl") == "logmore\n"
@@ -227,7 +236,7 @@ def test_a_file_too_large_to_keep_is_named_and_the_rest_is_taken_back(session: S
     with open(session.root / "big", "wb") as file:
         file.truncate(walk.MAX_FILE_BYTES + 1)
     session.write("a", "1")
-    session.bash("printf x | dd of=big conv=notrunc status=none; echo 2 > a")
+    session.shell("printf x | dd of=big conv=notrunc status=none; echo 2 > a")
     assert "big (larger than 16 MB)" in session.undo().message
     assert session.read("a") == "1"
 
@@ -242,8 +251,8 @@ def test_a_workspace_past_the_bounds_is_told_once_and_undo_names_it(
     monkeypatch.setattr(walk, bound, value)
     for number in range(30):
         session.write(f"f{number}", "x" * (1 << 16))
-    session.bash("rm f1")
-    session.bash("rm f2")
+    session.shell("rm f1")
+    session.shell("rm f2")
     assert len(session.told) == 1
     assert reason in session.told[0]
     with pytest.raises(UndoRefused) as refused:
@@ -258,7 +267,7 @@ def test_a_workspace_past_the_bounds_is_told_once_and_undo_names_it(
 def test_pipes_and_sockets_are_left_alone(session: Session) -> None:
     os.mkfifo(session.root / "pipe")
     session.write("a", "1")
-    session.bash("echo 2 > a; mkfifo new; rm pipe; mkdir d; mkfifo d/pipe")
+    session.shell("echo 2 > a; mkfifo new; rm pipe; mkdir d; mkfifo d/pipe")
     session.undo()
     assert session.read("a") == "1"
     assert {b"new", b"d", b"d/pipe"} <= set(os.listdir(os.fsencode(session.root))) | {b"d/pipe"}
@@ -269,9 +278,9 @@ def test_a_workspace_that_takes_too_long_is_given_up_once_and_for_all(
 ) -> None:
     session.write("a", "1")
     monkeypatch.setattr(walk, "LISTING_S", 0.0)
-    session.bash("echo 2 > a")
+    session.shell("echo 2 > a")
     monkeypatch.undo()
-    session.bash("echo 3 > a")
+    session.shell("echo 3 > a")
     assert len(session.told) == 1
     assert "takes" in session.told[0]
     assert not session.changes()

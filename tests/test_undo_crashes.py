@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.session.events import AnyEvent, FilesChanged, FilesRestored
+from actors.session.events import AnyEvent, FilesChanged, FilesRestored, FileState
 from actors.undo.effects import Effects
 from actors.undo.entries import Entries
 from actors.undo.restore import RestoreFailed, Restorer, steps_of
@@ -113,7 +113,7 @@ def test_an_undo_that_is_killed_at_any_step_is_completed_by_the_next(tmp_path: P
         session.write("ro/kept", "1")
         session.turn()
         before = session.tree()
-        session.bash(
+        session.shell(
             "echo 2 > a; chmod 755 a; rm -r d; mkdir -p n/m; echo 1 > n/m/f; ln -s a l;"
             "rm kind; mkdir kind; echo > kind/x; echo 2 > ro/kept; chmod 500 ro"
         )
@@ -158,7 +158,7 @@ def test_an_undo_that_fails_at_any_step_changes_nothing_or_says_what_it_did(
         session.write("c", "three")
         session.turn()
         before = session.tree()
-        session.bash("echo 2 > a; rm -r d; echo 1 > n; ln -s a l; chmod 600 c; mkdir -m 500 m; rm a")
+        session.shell("echo 2 > a; rm -r d; echo 1 > n; ln -s a l; chmod 600 c; mkdir -m 500 m; rm a")
         after = session.tree()
         entries = session.undoer._restorer._entries
         failing = FailingEffects(entries, session, step, for_ever=for_ever)
@@ -180,6 +180,30 @@ def test_an_undo_that_fails_at_any_step_changes_nothing_or_says_what_it_did(
     assert step > 5
 
 
+class SlowEffects(Effects):
+    """Somebody saves a file while the others are written aside."""
+
+    def __init__(self, entries: Entries, session: Session) -> None:
+        super().__init__(entries, session.undoer._blobs)
+        self.session = session
+
+    def write_aside(self, path: str, aside: str, state: FileState, *, sync: bool) -> None:
+        super().write_aside(path, aside, state, sync=sync)
+        self.session.write("a", "saved")
+
+
+def test_a_file_that_is_saved_while_undo_writes_is_not_overwritten(session: Session) -> None:
+    session.shell("echo 1 > a; rm d/b")
+    entries = session.undoer._restorer._entries
+    slow = SlowEffects(entries, session)
+    session.undoer._restorer = Restorer(entries, slow, session.folder / "restoring")
+    refusal = refusal_of(session)
+    assert refusal is not None
+    assert refusal.code == "restore_failed"
+    assert session.read("a") == "saved"
+    assert session.tree().keys() == {b"a", b"d", b"d/link", b"d/empty"}
+
+
 def test_what_a_killed_undo_wrote_aside_is_removed(session: Session) -> None:
     session.rm("a")
     assert die_in_undo(session, 1)
@@ -191,7 +215,7 @@ def test_what_a_killed_undo_wrote_aside_is_removed(session: Session) -> None:
 def test_a_file_that_can_not_be_put_back_leaves_everything_as_it_was(session: Session) -> None:
     """A name that is in the way of the last move: it comes back as somebody's folder."""
     session.write("z", "last")
-    session.bash("rm a z d/b")
+    session.shell("rm a z d/b")
     after = session.tree()
     changes = session.log.to_undo()
     assert changes is not None
@@ -199,7 +223,7 @@ def test_a_file_that_can_not_be_put_back_leaves_everything_as_it_was(session: Se
     (session.root / "z").mkdir()
     with pytest.raises(RestoreFailed) as caught:
         session.undoer._restorer.carry_out(steps)
-    assert (caught.value.path, caught.value.reason) == ("z", "Is a directory")
+    assert (caught.value.path, caught.value.reason) == ("z", "it was changed at this very moment")
     (session.root / "z").rmdir()
     assert session.tree() == after
 
@@ -208,7 +232,7 @@ def test_a_call_goes_on_when_nothing_can_be_kept(session: Session) -> None:
     session.folder.parent.mkdir(parents=True)
     session.folder.write_text("in the way", encoding="utf-8")
     session.patch("a", "one", "two")
-    session.bash("rm d/b")
+    session.shell("rm d/b")
     assert session.read("a") == "two"
     assert len(session.told) == 1
     with pytest.raises(UndoRefused):
@@ -218,7 +242,7 @@ def test_a_call_goes_on_when_nothing_can_be_kept(session: Session) -> None:
 def test_a_list_that_is_lost_makes_the_command_one_that_is_not_kept(session: Session) -> None:
     session.dies_at = is_changed
     with pytest.raises(Crash):
-        session.bash("rm a")
+        session.shell("rm a")
     for path in session.folder.glob("manifest-*"):
         path.write_bytes(b"\x00torn")
     session.restart()
@@ -273,5 +297,5 @@ def test_a_command_that_is_cancelled_before_it_began_does_nothing(session: Sessi
     asyncio.run(cancelled())
     assert not ran
     assert not session.log.dangling
-    session.bash("rm f7")
+    session.shell("rm f7")
     assert session.undo().paths == ("f7",)

@@ -16,6 +16,8 @@ from actors.undo.log import UndoLog
 from actors.undo.path_text import to_name, to_text
 from tests.fakes.undoing import Session, refusal_of
 
+MEMORY = "/dev/shm" if os.path.isdir("/dev/shm") else None
+"""Where being durable takes no time."""
 NAMES = st.sampled_from([b"a", b"b", b"c d", b"\xff\xfe", b"x\\y", b"n\nl", "é".encode(), b"-r"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map(b"/".join)
 CONTENTS = st.sampled_from([b"", b"one\n", b"two\n", b"\xef\xbb\xbfx\r\n", bytes(range(256)), b"\0" * 70_000])
@@ -86,7 +88,7 @@ def apply(changes: list[Change], root: Path) -> None:
 def test_undo_gives_back_the_exact_tree_and_redo_the_one_behind(
     first: list[Change], turns: list[list[Change]], restarts: bool
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         session = Session(Path(folder))
         apply(first, session.root)
         trees = {0: session.tree()}
@@ -117,7 +119,7 @@ def test_undo_gives_back_the_exact_tree_and_redo_the_one_behind(
 def test_undo_over_changes_of_somebody_else_is_exact_or_touches_nothing(
     first: list[Change], turn: list[Change], since: list[Change]
 ) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         session = Session(Path(folder))
         apply(first, session.root)
         before = session.tree()

@@ -120,6 +120,8 @@ class Restorer:
                 with _doing(step):
                     self._open_up(step)
             self._write_aside(outward, aside)
+            for step in self.check(outward).changed:  # while thousands of files were written
+                raise _Stopped(step.path, "it was changed at this very moment")
             for step in inward:
                 with _doing(step):
                     if not self._made_way(step):

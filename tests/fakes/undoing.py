@@ -3,6 +3,7 @@
 import asyncio
 import os
 import stat
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,12 @@ class Session:
         finally:
             tool._shell.close()
 
-    def during_command(self, change: Callable[[], None]) -> None:
+    def shell(self, command: str) -> None:
+        """The same without the tool and its host."""
+        bash = ["bash", "-c", command]
+        self.during_command(lambda: subprocess.run(bash, cwd=self.root, check=False, timeout=20))
+
+    def during_command(self, change: Callable[[], object]) -> None:
         """What a command does, without a shell."""
 
         async def run() -> None:
