@@ -125,8 +125,8 @@ class Ledger:
                 self._lines(path, [_hunk(hunk) for hunk in _CHANGED_LINES.finditer(display)] or [(1, 1)])
             case "ripgrep":
                 found: dict[str, list[Range]] = {}
-                for line in _FOUND_LINE.finditer(display):
-                    found.setdefault(line[1], []).append((int(line[3]), int(line[3])))
+                for name, _, digits in _FOUND_LINE.findall(display):
+                    found.setdefault(name, []).append((number := int(digits), number))
                 for name, lines in found.items():
                     self._lines(name, lines)
             case _:
