@@ -25,8 +25,7 @@ from actors.plan.client import PlanClient
 from actors.plan.delivery import is_due, origin, restoring
 from actors.prompts.asides import files_restored, stale_step, told_with, unfinished
 from actors.prompts.system_message import system_message
-from actors.provider.direct import DirectProvider
-from actors.provider.retry import RetryPolicy
+from actors.provider.opening import open_provider
 from actors.restarts import REOPEN, START_REFUSED
 from actors.resume import ResumeRefused, check_session, running_sessions
 from actors.session.history import History
@@ -89,14 +88,13 @@ class Parent(Actor):
         self._workspace = Path(place.run.workspace)
         self._model = OFFLINE_MODEL if settings.offline else settings.model
         self._state: TurnState = "idle"
+        self._doing = ""
         self._work: asyncio.Task[None] | None = None
         self._closing = contextlib.AsyncExitStack()
 
     async def on_start(self) -> None:
         settings, session_id = self._settings, self.place.run.session_id
-        self._provider = await self._open_provider()
-        self._closing.push_async_callback(self._provider.aclose)
-        self._provider.prepare()
+        self._provider = await open_provider(settings, self._closing)
         self._tools_bytes = advertised(TOOLS)
         self._history, self._replay = History(), Replay()
         memory, ledger, undo_log = Memory(), Ledger(), UndoLog()
@@ -148,7 +146,7 @@ class Parent(Actor):
     async def on_bound(self) -> None:
         run = self.place.run
         taken = self._history.turn_of(run.id)
-        self._advance("begin")
+        self._take_up("The session is still being opened")
         self._open_session(taken or self._history.turns + 1)
         await self._tell_recovery()
         for notice in self._opened.notices:
@@ -169,12 +167,13 @@ class Parent(Actor):
             case ListSessions():
                 return self._list_sessions()
             case StartTurn() | CompactConversation() | UndoTurn() | RedoTurn() | OpenSession():
-                return _turn_running(self._state) if self._state != "idle" else self._begin(command)
+                return self._busy() if self._state != "idle" else self._begin(command)
             case _:
                 return super().on_command(command, peer)
 
     async def on_stop(self, reason: str) -> None:
         if self._work is not None:
+            await asyncio.sleep(0)  # a task that is cancelled before its first step never runs at all
             self._work.cancel()
             await asyncio.wait({self._work})
         await self._closing.aclose()
@@ -186,7 +185,8 @@ class Parent(Actor):
             case StartTurn(prompt=prompt):
                 self._start_turn(prompt)
             case CompactConversation(focus=focus):
-                self._start(self._compactor.compact(self._conversation, focus))
+                compaction = self._compactor.compact(self._conversation, focus)
+                self._start(compaction, "The conversation is being compacted")
             case UndoTurn():
                 return self._restore(self._undo.undo)
             case RedoTurn():
@@ -197,9 +197,14 @@ class Parent(Actor):
                 assert_never(command)
         return Accepted()
 
-    def _start(self, work: Coroutine[None, None, None]) -> None:
-        self._advance("begin")
+    def _start(self, work: Coroutine[None, None, None], what: str) -> None:
+        """Take up a piece of work; `what` says of it in words why nothing else can begin."""
+        self._take_up(what)
         self._work = asyncio.ensure_future(self._to_end(work))
+
+    def _take_up(self, what: str) -> None:
+        self._advance("begin")
+        self._doing = what
 
     async def _to_end(self, work: Coroutine[None, None, None]) -> None:
         try:
@@ -207,6 +212,13 @@ class Parent(Actor):
         finally:
             self._advance("end")
             self._work = None
+
+    def _busy(self) -> Refused:
+        return Refused(
+            code="turn_running",
+            message=f"{self._doing}{', and is being stopped' if self._state == 'stopping' else ''}.",
+            next_step="Try again when that has ended.",
+        )
 
     def _cancel(self) -> None:
         self._advance("cancel")
@@ -221,10 +233,10 @@ class Parent(Actor):
 
     def _start_turn(self, prompt: str, run_id: str = "") -> None:
         """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
-        message = encode_user(told_with(prompt, self._asides()))
-        self._recorder.prompt_taken(prompt, run_id)
-        self._append(message)
-        self._start(self._play())
+        asides = tuple(self._asides())
+        self._recorder.prompt_taken(prompt, run_id, asides)
+        self._append(encode_user(told_with(prompt, asides)))
+        self._start(self._play(), "A turn is running")
 
     def _asides(self) -> Iterator[str]:
         yield from map(files_restored, self._history.restored)
@@ -271,18 +283,25 @@ class Parent(Actor):
     # --- between turns
 
     def _restore(self, act: Callable[[], Awaitable[Restored]]) -> Awaitable[AnyReply]:
-        self._advance("begin")
-        return self._restored(act)
+        """Take back or make again; it goes on to its end also when its sender or the parent leaves."""
+        reply = asyncio.get_running_loop().create_future()
+        self._start(self._restored(act, reply), "An undo is going on")
+        return reply
 
-    async def _restored(self, act: Callable[[], Awaitable[Restored]]) -> AnyReply:
+    async def _restored(
+        self, act: Callable[[], Awaitable[Restored]], reply: "asyncio.Future[AnyReply]"
+    ) -> None:
+        answer: AnyReply = Accepted()
+        acting = asyncio.ensure_future(act())
+        while not acting.done():
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({acting})
         try:
-            restored = await act()
+            self._recorder.notice("info", acting.result().message)
         except UndoRefused as refused:
-            return Refused(code=refused.code, message=refused.message, next_step=refused.next_step)
-        finally:
-            self._advance("end")
-        self._recorder.notice("info", restored.message)
-        return Accepted()
+            answer = Refused(code=refused.code, message=refused.message, next_step=refused.next_step)
+        if not reply.done():
+            reply.set_result(answer)
 
     async def _list_sessions(self) -> AnyReply:
         running = running_sessions(self.place.directory.parent, self._workspace)
@@ -298,24 +317,19 @@ class Parent(Actor):
             check_session(session_id, self._sessions, self._workspace, running)
         except ResumeRefused as refused:
             return Refused(code="session_refused", message=str(refused))
-        self._advance("begin")
-        self.place.go_on_with(session_id)
+        try:
+            self.place.go_on_with(session_id)
+        except OSError as error:
+            message = f"Session {session_id} can not be noted in {self.place.directory}: {error.strerror}."
+            return Refused(
+                code="session_refused", message=message, next_step="Make room there, then try again."
+            )
+        self._take_up("Another session is being opened")
         self.exit_status = REOPEN
         asyncio.get_running_loop().call_soon(self.stop, f"going on with {session_id}")
         return Accepted()
 
     # --- the session
-
-    async def _open_provider(self) -> DirectProvider:
-        settings = self._settings
-        retry = RetryPolicy(attempts=settings.retry_attempts)
-        if not settings.offline:
-            key = settings.key_for(settings.endpoint)
-            return DirectProvider(settings.endpoint, key, settings.timeouts, retry)
-        from actors.provider.offline import OfflineModel  # a server, which most sessions do without
-
-        server = await self._closing.enter_async_context(OfflineModel.serve())
-        return DirectProvider(server.base_url, server.api_key, settings.timeouts, retry)
 
     def _open_session(self, first_turn: int) -> None:
         """Go on with the session's own system message: its bytes are the same after every restart."""
@@ -352,14 +366,6 @@ class Parent(Actor):
 
     def _warn(self, message: str) -> None:
         self.publish(NoticeRaised(level="warning", message=message))
-
-
-def _turn_running(state: TurnState) -> Refused:
-    return Refused(
-        code="turn_running",
-        message=f"A turn is {state}.",
-        next_step="Try again when it has ended, or cancel it.",
-    )
 
 
 def main(argv: list[str]) -> int:

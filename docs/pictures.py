@@ -27,7 +27,7 @@ PROMPT: Final = (
 LEAVE: Final = f"/quit{ENTER}"
 AT_WORK: Final = ("SUBAGENT", " delegate ", "working")
 FRAME_END: Final = b"\x1b[?25h"
-"""The screen shows its cursor last, so a frame that ends so is whole; over an overlay the last row is last."""
+"""The cursor is shown last, so a frame that ends so is whole; over an overlay the last row is drawn last."""
 DEADLINE_S: Final = 60.0
 CELL_WIDTH: Final = 8.43
 """Width of a character at 14 px in the fonts named below; `textLength` makes any other font fit."""

@@ -6,13 +6,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from actors.conversation import encode_user
 from actors.parent import Parent
-from actors.session.events import PromptTaken
+from actors.session.events import FilesRestored, PromptTaken
 from actors.session.invariants import CHECK
-from actors.session.log import read_log
+from actors.session.log import SessionLog, read_log
 from actors.settings import load
+from actors.turn import TurnOutcome
+from actors.undo.undo import Restored
 from ipc.actor import CRASHED
 from ipc.endpoints import RunPlace
 from ipc.errors import PeerGone
@@ -21,9 +25,13 @@ from ipc.messages import (
     AnyCommand,
     AnyFact,
     AnyReply,
+    CancelTurn,
     NoticeRaised,
+    OpenSession,
+    Refused,
     StartTurn,
     TurnStarted,
+    UndoTurn,
     Usage,
     UsageReported,
 )
@@ -148,12 +156,91 @@ def test_a_parent_that_never_started_ends_in_good_order(workspace: Path, tmp_pat
         asyncio.run(WatchedParent(place, tmp_path).on_stop("early"))
 
 
+class SlowUndo:
+    """An undo that ends when it is told to."""
+
+    def __init__(self) -> None:
+        self.may_end = asyncio.Event()
+        self.ended = False
+
+    async def undo(self) -> Restored:
+        await self.may_end.wait()
+        self.ended = True
+        return Restored(turn=1, paths=("a",), message="Took back turn 1.")
+
+
+@pytest.mark.parametrize("how", ["cancelled", "stopped", "left"])
+def test_an_undo_goes_on_to_its_end_and_is_told(workspace: Path, tmp_path: Path, how: str) -> None:
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path) as parent:
+                slow = SlowUndo()
+                parent._undo = slow  # type: ignore[assignment]
+                reply = parent.on_command(UndoTurn(), Nobody())
+                busy = parent.on_command(StartTurn(prompt="hello"), Nobody())
+                assert isinstance(busy, Refused)
+                assert (busy.code, busy.message) == ("turn_running", "An undo is going on.")
+                asyncio.get_running_loop().call_later(0.05, slow.may_end.set)
+                if how == "cancelled":
+                    parent.on_command(CancelTurn(), Nobody())
+                if how == "stopped":
+                    await parent.on_stop("test")
+                if how != "stopped":
+                    assert isinstance(reply, asyncio.Future)
+                    assert await reply == Accepted()
+                assert slow.ended
+                assert "Took back turn 1." in parent.notices()
+
+    asyncio.run(play())
+
+
+def test_a_session_that_can_not_be_noted_is_refused_and_the_open_one_goes_on(
+    workspace: Path, tmp_path: Path
+) -> None:
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path) as parent:
+                header = parent._history.started
+                assert header is not None
+                other = msgspec.structs.replace(header, session_id="s-other")
+                SessionLog.create(tmp_path / "sessions", "s-other", other).close()
+                (place.directory / "run.json.new").mkdir()
+                refused = parent.on_command(OpenSession(session_id="s-other"), Nobody())
+                assert isinstance(refused, Refused)
+                assert "s-other can not be noted" in refused.message
+                assert parent.on_command(StartTurn(prompt="hello"), Nobody()) == Accepted()
+
+    asyncio.run(play())
+
+
+def test_what_was_taken_back_is_told_again_when_its_prompt_was_lost(workspace: Path, tmp_path: Path) -> None:
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path) as parent:
+                parent._recorder.prompt_taken("first")
+                parent._recorder.on_appended(encode_user("first"))
+                parent._recorder.turn_ended(TurnOutcome())
+                parent._recorder.record(FilesRestored(turn=1, direction="undo", paths=("a.py",)))
+                parent._recorder.prompt_taken("second", asides=tuple(parent._asides()))
+            async with life(place, tmp_path) as parent:
+                assert [
+                    message.count(b"took back the file changes of turn 1: a.py")
+                    for message in parent._conversation.messages
+                ] == [0, 0, 1]
+                assert list(parent._asides()) == []
+
+    asyncio.run(play())
+
+
 BROKEN = """
 import asyncio, logging, sys
 from pathlib import Path
+from actors.conversation import encode_user
 from actors.parent import Parent
 from actors.session.events import TurnEnded
 from actors.settings import load
+from actors.turn import TurnOutcome
+from actors.undo.undo import Restored
 from ipc.actor import run
 from ipc.endpoints import RunPlace
 

@@ -50,6 +50,8 @@ class PromptTaken(Event, frozen=True):
     """UTC, milliseconds, `Z`."""
     run_id: str = ""
     """The run that began with this prompt; empty for one that was typed."""
+    asides: tuple[str, ...] = ()
+    """What Fido told the model behind it."""
 
 
 class MessageAppended(Event, frozen=True):
@@ -204,6 +206,8 @@ class UsageRecorded(Event, frozen=True):
     """Of this request alone."""
     subagent: bool = False
     """True when a subagent made it."""
+    summary: bool = False
+    """True when it asked for a summary: its size is not the conversation's."""
 
 
 class ApprovalSettled(Event, frozen=True):

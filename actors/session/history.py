@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from actors.prompts.asides import told_with
 from actors.session.balance import Messages
 from actors.session.events import (
     AnyEvent,
@@ -77,8 +78,8 @@ class History:
                 self.running_calls[call_id] = event
             case CallEnded(call_id=call_id):
                 self.running_calls.pop(call_id, None)
-            case UsageRecorded(usage=spent, subagent=subagent):
-                self._spend(spent, subagent)
+            case UsageRecorded():
+                self._spend(event)
             case PromptTaken():
                 self._begin(event)
             case TurnEnded():
@@ -98,7 +99,7 @@ class History:
     def _begin(self, prompt: PromptTaken) -> None:
         self.turns = prompt.turn
         self.running = prompt
-        self._messages.prompt(prompt.text)
+        self._messages.prompt(told_with(prompt.text, prompt.asides))
         self.turn_usage = Usage()
         self.strip = None
         self.restored = ()
@@ -106,12 +107,13 @@ class History:
         if prompt.run_id:
             self._turn_of[prompt.run_id] = prompt.turn
 
-    def _spend(self, spent: Usage, subagent: bool) -> None:
+    def _spend(self, event: UsageRecorded) -> None:
+        spent = event.usage
         self.turn_usage = add_usage(self.turn_usage, spent)
         self.usage = add_usage(self.usage, spent)
-        if subagent:
+        if event.subagent:
             self.subagent_usage = add_usage(self.subagent_usage, spent)
-        else:
+        elif not event.summary:
             self.context_tokens = spent.prompt_tokens + spent.completion_tokens
 
 

@@ -98,8 +98,9 @@ class Recorder:
             self.on_appended(message)
         self.turn_ended(TurnOutcome(status="failed", problem=INTERRUPTED))
 
-    def prompt_taken(self, text: str, run_id: str = "") -> None:
-        self.record(PromptTaken(turn=self.turn + 1, text=text, at=timestamp(), run_id=run_id))
+    def prompt_taken(self, text: str, run_id: str = "", asides: tuple[str, ...] = ()) -> None:
+        taken = PromptTaken(turn=self.turn + 1, text=text, at=timestamp(), run_id=run_id, asides=asides)
+        self.record(taken)
         self._publish(TurnStarted(turn=self.turn, prompt=text))
 
     def on_stream(self, event: StreamEvent) -> None:
@@ -150,9 +151,10 @@ class Recorder:
             )
         )
 
-    def used(self, usage: Usage, *, subagent: bool = False) -> None:
+    def used(self, usage: Usage, *, subagent: bool = False, summary: bool = False) -> None:
         """Count one request."""
-        self.record(UsageRecorded(turn=self.turn, usage=self._priced(usage), subagent=subagent))
+        priced = self._priced(usage)
+        self.record(UsageRecorded(turn=self.turn, usage=priced, subagent=subagent, summary=summary))
         self._report_usage()
 
     def plan_written(self, plan: Plan) -> None:
