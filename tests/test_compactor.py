@@ -259,6 +259,18 @@ def test_what_the_summary_costs_is_counted() -> None:
     assert spent == [7_000]
 
 
+def test_a_request_for_a_summary_tells_nothing_of_the_conversations_size() -> None:
+    failing = msgspec.structs.replace(calls("look:1"), usage=Usage(prompt_tokens=50, completion_tokens=5))
+    session = Session([failing, says("short")])
+    session.plays("do it", "Done.", "x" * 4_000)
+    before = session.compactor.tokens(session.conversation)
+    run(session.compactor.compact(session.conversation, ""))
+    assert session.compactor.tokens(session.conversation) == before
+    run(session.compactor.compact(session.conversation, ""))
+    assert len(session.provider.bodies) == 2
+    assert session.said()[-1]["content"] == "short"
+
+
 # --- by hand -----------------------------------------------------------------------------------------------
 
 

@@ -29,6 +29,9 @@ def said(message: str, code: str = "") -> Any:
         (404, "<html><body>nginx</body></html>", "not_found"),
         (429, said("too many tokens per minute"), "rate_limited"),
         (429, said("You exceeded your current quota", "insufficient_quota"), "rate_limited"),
+        (500, said("Too many tokens, please wait before trying again."), "server_error"),
+        (503, said("too many tokens"), "server_error"),
+        (500, said("too many tokens in the prompt"), "context_length_exceeded"),
         (307, "", "bad_request"),
         (500, "", "server_error"),
         (529, {"detail": "overloaded"}, "server_error"),
@@ -67,6 +70,12 @@ def test_every_status_has_its_code_and_says_what_to_do(status: int, body: Any, c
 def test_the_window_is_read_where_the_server_names_it(body: Any, window: int) -> None:
     error = errors.from_status(400, errors.read_detail(body), URL)
     assert (error.code, error.window) == ("context_length_exceeded", window)
+
+
+def test_a_status_in_words_is_a_status() -> None:
+    busy = {"error": {"message": "too many tokens", "code": "429"}}
+    assert errors.from_stream(busy, URL).code == "rate_limited"
+    assert errors.from_stream({"error": {"message": "oops", "code": "9" * 5_000}}, URL).code == "server_error"
 
 
 def test_the_servers_own_words_are_told_but_no_page_of_html() -> None:

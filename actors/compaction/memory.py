@@ -59,7 +59,7 @@ class Memory:
                     turn.status, turn.answer = status, shortened(text, ANSWER_BYTES)
             case MessageAppended(message=message):
                 self.since += len(bytes(message)) + 1
-            case UsageRecorded(usage=usage, subagent=False) if usage.prompt_tokens:
+            case UsageRecorded(usage=usage, subagent=False, summary=False) if usage.prompt_tokens:
                 self.reported, self.since = usage.prompt_tokens, 0
             case ConversationCompacted(method=method, after_tokens=after):
                 self.reported, self.since = after, 0

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 class Books(Protocol):
     """Where tokens are counted and retries are told."""
 
-    def used(self, usage: Usage) -> None: ...
+    def used(self, usage: Usage, *, summary: bool) -> None: ...
 
     def on_stream(self, event: StreamEvent) -> None: ...
 
@@ -89,7 +89,7 @@ class Summarizer:
                     self._books.on_stream(event)
                 case ModelAnswer(text=text, usage=usage, finish_reason=reason):
                     if usage is not None:
-                        self._books.used(usage)
+                        self._books.used(usage, summary=True)
                     return text, reason
                 case _:
                     pass

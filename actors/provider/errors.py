@@ -23,6 +23,8 @@ TOO_LONG = (
     "input is too long",
 )  # fmt: skip
 """As OpenAI, vLLM, llama.cpp, LM Studio, Anthropic, Groq, Gemini, xAI and Bedrock say it."""
+TOO_FAST = ("rate limit", "rate_limit", "throttl", "per minute", "per day", "please wait", "quota")
+"""Words of a server that counts tokens by time: waiting helps there, a shorter conversation does not."""
 _WINDOW: Final = re.compile(
     r"(?:context (?:length|size|window)|prompt length|number of tokens allowed)"
     r"(?: of)?(?: only| is)?[ :(]+(\d[\d,]*)"
@@ -66,7 +68,7 @@ def read_detail(body: object) -> Detail:
         return Detail(_shorten(inner if isinstance(inner, str) else ""), "")
     message = next((inner[k] for k in ("message", "detail", "msg") if isinstance(inner.get(k), str)), "")
     names = [inner[k] for k in ("code", "type") if isinstance(inner.get(k), str)]
-    codes = [inner[k] for k in ("code", "status") if isinstance(inner.get(k), int)]
+    codes = [int(inner[k]) for k in ("code", "status") if re.fullmatch(r"\d{3}", str(inner.get(k)))]
     return Detail(_shorten(message), " ".join(names), next(iter(codes), 0), _window(inner, message))
 
 
@@ -92,7 +94,7 @@ def from_status(
         return ProviderError(
             "bad_request", f"The server redirects {url} to {location or 'another address'}.", CHECK_URL
         )
-    if status == 413 or (status not in (401, 403, 404, 429) and any(map(words.__contains__, TOO_LONG))):
+    if _is_too_long(status, words):
         return ProviderError(
             "context_length_exceeded",
             f"The conversation is longer than the model takes ({at})",
@@ -118,6 +120,13 @@ def from_status(
         f"The server does not take this request ({at})",
         "Check that the model and the server support streaming and tool calls.",
     )
+
+
+def _is_too_long(status: int, words: str) -> bool:
+    if status == 413:
+        return True
+    said = any(map(words.__contains__, TOO_LONG)) and not any(map(words.__contains__, TOO_FAST))
+    return said and status not in (401, 403, 404, 429, 503)
 
 
 def from_stream(body: object, url: str) -> ProviderError:

@@ -92,8 +92,8 @@ class Session:
         self.events.append(event)
         self.memory.apply(event)
 
-    def used(self, usage: Usage) -> None:
-        self.record(UsageRecorded(turn=self.turn, usage=usage))
+    def used(self, usage: Usage, *, summary: bool = False) -> None:
+        self.record(UsageRecorded(turn=self.turn, usage=usage, summary=summary))
 
     def on_stream(self, event: StreamEvent) -> None:
         self.streamed.append(event)
