@@ -152,7 +152,7 @@ class _Turn:
         """Keep what the model had said when it was stopped."""
         text = "".join(self._partial)
         self._partial.clear()
-        if text and not self._conversation.open_calls:
+        if text.strip() and not self._conversation.open_calls:
             self._keep(ModelAnswer(text=text, finish_reason="interrupted"))
 
     async def _ask(self) -> ModelAnswer | None:

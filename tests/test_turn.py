@@ -99,6 +99,18 @@ def test_a_cancel_answers_every_open_call_and_keeps_what_was_finished() -> None:
     asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
 
 
+def test_a_text_of_spaces_is_no_answer_also_when_it_breaks_off() -> None:
+    async def play() -> None:
+        talk, provider = conversation(), ScriptedProvider(["\n\n"])
+        turn = asyncio.ensure_future(run_turn(talk, provider, ScriptedInvoker(), Recording()))
+        await provider.waiting.wait()
+        turn.cancel()
+        assert (await turn).status == "cancelled"
+        assert len(talk) == 2
+
+    asyncio.run(play())
+
+
 def test_a_cancel_in_mid_answer_keeps_the_text_so_far() -> None:
     async def whole() -> None:
         history, provider = conversation(), ScriptedProvider(["half an ans"])

@@ -89,6 +89,16 @@ def test_the_chosen_session_is_opened() -> None:
     assert recalling().press("page down", "page up", "enter").orders == [OpenSession(session_id="s-1")]
 
 
+def test_what_waits_to_be_sent_is_not_taken_to_another_session() -> None:
+    desk = recalling()
+    desk.view.desk.held = True
+    desk.view.desk.queue.append("meant for this one")
+    desk.press("enter")
+    assert not [order for order in desk.orders if isinstance(order, OpenSession)]
+    assert "1 queued message is not sent" in desk.words
+    assert desk.view.desk.queue == ["meant for this one"]
+
+
 def test_the_open_session_can_not_be_chosen() -> None:
     desk = recalling().press("up", "up", "up")
     assert "›" not in desk.line_with("Now")

@@ -134,8 +134,12 @@ class Desk:
         self.overlay, self.recall = "recall", Recall()
 
     def open_session(self, session_id: str) -> list[Order]:
-        """Go on with another session."""
+        """Go on with another session; what waits to be sent was meant for this one."""
         self.close()
+        if self.queue:
+            back = keys.shown("take_back")
+            self.message = Message("warning", f"{self._unsent}. {back} takes them back; then choose again.")
+            return []
         self.opening = session_id
         return [OpenSession(session_id=session_id)]
 
