@@ -8,7 +8,7 @@ import pytest
 
 from actors.session.events import PromptTaken, SessionStarted
 from actors.session.log import SessionLog
-from actors.session.summaries import summaries
+from actors.session.summaries import FIRST_PROMPT, summaries
 from ipc.messages import SessionSummary
 from tests.fakes.session_events import AT, HEADER, appended, done, long_session, prompted, said, written
 
@@ -102,3 +102,8 @@ def test_the_first_prompt_that_can_be_read_is_told(tmp_path: Path) -> None:
     )
     path.write_bytes(path.read_bytes().replace(b'"text":"damaged"', b'"text":"dAmaged"'))
     assert [(one.first_prompt, one.turns) for one in summaries(tmp_path, "/w", ())] == [("whole", 1)]
+
+
+def test_of_a_long_first_prompt_the_beginning_is_told(tmp_path: Path) -> None:
+    written(tmp_path, *prompted(1, "x" * 2_000_000))
+    assert [one.first_prompt for one in summaries(tmp_path, "/w", ())] == ["x" * FIRST_PROMPT]

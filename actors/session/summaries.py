@@ -12,6 +12,8 @@ from actors.session.log_failed import LogFailed
 from actors.session.records import event_in, open_to_read
 from ipc.messages import SessionSummary
 
+FIRST_PROMPT: Final = 500
+"""Characters of a first prompt that are told; a list of many sessions has to fit one message."""
 _CHUNK: Final = 1024 * 1024
 _LONGEST_LINE: Final = 16 * _CHUNK
 """Of those that are read as lines; a longer one is passed over in pieces."""
@@ -46,7 +48,7 @@ def _summary(file: BinaryIO, workspace: str, running: Collection[str]) -> Sessio
         model=started.model,
         turns=1 + _prompts(file),
         running=started.session_id in running,
-        first_prompt=first.text,
+        first_prompt=first.text[:FIRST_PROMPT],
         changed_at=timestamp(os.fstat(file.fileno()).st_mtime),
     )
 
