@@ -265,7 +265,10 @@ def _serve(call: socket.socket, signals: Signals) -> None:
     if not line or signal.SIGTERM in signals.take():
         return
     request: Request = json.loads(line)
-    call.sendall(TAKEN)
+    try:
+        call.sendall(TAKEN)
+    except OSError:  # the caller has died meanwhile; nothing was begun
+        return
     watch = Watch(request, signals, call)
     reply = watch.until_end()
     if reply is not None:
