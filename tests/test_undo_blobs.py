@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.undo import blobs
+from actors.undo import bounds
 from actors.undo.blobs import Blobs, ContentLost, StoreFull
 from tests.fakes.session_events import small_files
 
@@ -99,10 +99,10 @@ def sessions(base: Path) -> set[str]:
 
 def test_the_oldest_sessions_go_and_never_a_running_one(tmp_path: Path) -> None:
     running = aged(tmp_path, 1)
-    for number in range(2, blobs.SESSIONS_KEPT + 3):
+    for number in range(2, bounds.SESSIONS + 3):
         aged(tmp_path, number).close()
     newest = aged(tmp_path, 99)
-    assert len(sessions(tmp_path)) == blobs.SESSIONS_KEPT + 1
+    assert len(sessions(tmp_path)) == bounds.SESSIONS + 1
     assert {"s-1", "s-99"} <= sessions(tmp_path)
     assert not sessions(tmp_path) & {"s-2", "s-3"}
     running.close()
@@ -110,7 +110,7 @@ def test_the_oldest_sessions_go_and_never_a_running_one(tmp_path: Path) -> None:
 
 
 def test_all_sessions_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blobs, "BYTES_KEPT", 3000)
+    monkeypatch.setattr(bounds, "SESSIONS_BYTES", 3000)
     for number in range(1, 6):
         aged(tmp_path, number, 1000).close()
     assert sessions(tmp_path) == {"s-3", "s-4", "s-5"}

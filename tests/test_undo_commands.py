@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.undo import walk
+from actors.undo import bounds
 from actors.undo.undo import UndoRefused
 from tests.fakes.undoing import Session
 
@@ -234,7 +234,7 @@ def test_a_state_folder_inside_the_workspace_is_never_in_it(tmp_path: Path) -> N
 
 def test_a_file_too_large_to_keep_is_named_and_the_rest_is_taken_back(session: Session) -> None:
     with open(session.root / "big", "wb") as file:
-        file.truncate(walk.MAX_FILE_BYTES + 1)
+        file.truncate(bounds.FILE_BYTES + 1)
     session.write("a", "1")
     session.shell("printf x | dd of=big conv=notrunc status=none; echo 2 > a")
     assert "big (larger than 16 MB)" in session.undo().message
@@ -243,12 +243,15 @@ def test_a_file_too_large_to_keep_is_named_and_the_rest_is_taken_back(session: S
 
 @pytest.mark.parametrize(
     ("bound", "value", "reason"),
-    [("MOST_ENTRIES", 20, "more than 20 files"), ("MOST_BYTES", 1 << 20, "more than 1 MB of files")],
+    [
+        ("WORKSPACE_ENTRIES", 20, "more than 20 files"),
+        ("WORKSPACE_BYTES", 1 << 20, "more than 1 MB of files"),
+    ],
 )
 def test_a_workspace_past_the_bounds_is_told_once_and_undo_names_it(
     session: Session, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, reason: str
 ) -> None:
-    monkeypatch.setattr(walk, bound, value)
+    monkeypatch.setattr(bounds, bound, value)
     for number in range(30):
         session.write(f"f{number}", "x" * (1 << 16))
     session.shell("rm f1")
@@ -277,7 +280,7 @@ def test_a_workspace_that_takes_too_long_is_given_up_once_and_for_all(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session.write("a", "1")
-    monkeypatch.setattr(walk, "LISTING_S", 0.0)
+    monkeypatch.setattr(bounds, "LISTING_S", 0.0)
     session.shell("echo 2 > a")
     monkeypatch.undo()
     session.shell("echo 3 > a")

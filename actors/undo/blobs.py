@@ -13,11 +13,7 @@ import struct
 from pathlib import Path
 from typing import Final
 
-SESSIONS_KEPT: Final = 20
-BYTES_KEPT: Final = 2 << 30
-"""Of all sessions together, the running one aside."""
-STORE_BYTES: Final = 1 << 30
-"""Of one session."""
+from actors.undo import bounds
 
 CONTENTS: Final = "contents"
 _OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -35,7 +31,7 @@ class StoreFull(OSError):
 class Blobs:
     """The store of one session; its folder is made when the first content is kept."""
 
-    def __init__(self, folder: Path, limit: int = STORE_BYTES) -> None:
+    def __init__(self, folder: Path, limit: int = bounds.SESSION_BYTES) -> None:
         """`folder` is the session's own; its neighbours are those of other sessions."""
         self.folder = folder
         self._limit = limit
@@ -127,7 +123,7 @@ def sweep(newest: Path) -> None:
     total = 0
     for number, (_, size, folder) in enumerate(sorted(found, reverse=True), 2):
         total += size
-        if (number > SESSIONS_KEPT or total > BYTES_KEPT) and not _is_held(folder):
+        if (number > bounds.SESSIONS or total > bounds.SESSIONS_BYTES) and not _is_held(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from actors.session.events import FileState
 from actors.undo.blobs import Blobs
-from actors.undo.entries import Entries
+from actors.undo.entries import FOLDER, Entries
 from actors.undo.path_text import folder_of, to_name
 
 USABLE: Final = stat.S_IRWXU
@@ -49,10 +49,10 @@ class Effects:
             opened = os.open(_last(aside), _NEW, 0o600, dir_fd=folder)
             with open(opened, "wb") as file:
                 file.write(data)
+                file.flush()  # a write behind it would take set-user-id away again
                 self._keep_owner(path, opened)
                 os.fchmod(opened, state.mode)
                 if sync:
-                    file.flush()
                     os.fsync(opened)
 
     def move(self, aside: str, path: str) -> None:
@@ -86,16 +86,17 @@ class Effects:
             (os.rmdir if folder else os.unlink)(_last(path), dir_fd=around)
 
     def sync(self, folders: Collection[str]) -> None:
-        """Make names outlast a power cut, where their folder is still there."""
+        """Make names outlast a power cut, as far as their folders can be opened; never fails."""
         if len(folders) > FEW:
             os.sync()
             return
         for path in folders:
-            with (
-                contextlib.suppress(FileNotFoundError, NotADirectoryError),
-                self._entries.open_folder(path) as it,
-            ):
-                os.fsync(it)
+            with contextlib.suppress(OSError), self._entries.open_folder(path) as folder:
+                opened = os.open(".", FOLDER, dir_fd=folder)
+                try:
+                    os.fsync(opened)
+                finally:
+                    os.close(opened)
 
     def _keep_owner(self, path: str, opened: int) -> None:
         with contextlib.suppress(OSError), self._entries.open_folder(folder_of(path)) as folder:

@@ -12,13 +12,14 @@ from typing import Final, Literal
 import msgspec
 
 from actors.session.events import FileState
+from actors.undo import bounds
 from actors.undo.blobs import Blobs
 from actors.undo.path_text import folder_of, to_text
 
-MAX_FILE_BYTES: Final = 16 << 20
 YOUNG_NS: Final = 50_000_000
 """File systems tell times in steps of up to 10 ms: a younger entry may change and look the same."""
 FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_STEP: Final = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 OWN: Final = ".fido-"
 SETTINGS: Final = ".fido-config.toml"
 
@@ -126,11 +127,11 @@ class Entries:
 
     @contextmanager
     def open_folder(self, path: str) -> Iterator[int]:
-        """Open a folder below the root, step by step. Raises `OSError`, also where a step is a link."""
-        opened = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        """Reach a folder below the root, step by step. Raises `OSError`, also where a step is a link."""
+        opened = os.open(self.root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             for name in filter(None, path.split("/")):
-                inner = os.open(name, FOLDER, dir_fd=opened)
+                inner = os.open(name, _STEP, dir_fd=opened)
                 os.close(opened)
                 opened = inner
             yield opened
@@ -159,8 +160,8 @@ class Entries:
 
     def _content(self, path: str, status: os.stat_result, folder: int) -> tuple[str, str]:
         """Name of a file's content, and why it could not be kept."""
-        if status.st_size > MAX_FILE_BYTES:
-            return "", f"larger than {MAX_FILE_BYTES >> 20} MB"
+        if status.st_size > bounds.FILE_BYTES:
+            return "", f"larger than {bounds.FILE_BYTES >> 20} MB"
         try:
             data = _read(path.rpartition("/")[2], folder, status.st_size)
         except FileNotFoundError:
@@ -179,7 +180,7 @@ def _read(name: str, folder: int, size: int) -> bytes:
     opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         data = os.read(opened, size + 1)
-        while len(data) <= MAX_FILE_BYTES and (more := os.read(opened, MAX_FILE_BYTES)):
+        while len(data) <= bounds.FILE_BYTES and (more := os.read(opened, bounds.FILE_BYTES)):
             data += more
         return data
     finally:

@@ -3,15 +3,13 @@
 import contextlib
 import os
 from collections.abc import Collection, Iterator
-from typing import Final
 
 import msgspec
 
 from actors.session.events import FileChange
 from actors.undo.entries import Entries, Entry, state_of
+from actors.undo.ignore_rules import IGNORE_FILES, names_of
 from actors.undo.path_text import folder_of, from_the_root, to_text
-
-IGNORE_FILES: Final = frozenset({".gitignore", ".ignore", ".rgignore"})
 
 
 class Manifest:
@@ -93,8 +91,3 @@ def _unequal(
             found = entries.at(path)
             if found is None or not old.is_same(found):
                 yield path, (old, found)
-
-
-def names_of(joined: bytes) -> list[str]:
-    """Names that a NUL ends or parts."""
-    return [name for name in os.fsdecode(joined).split("\0") if name]

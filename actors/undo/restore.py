@@ -87,7 +87,10 @@ class Restorer:
         return Checked(to_do, changed)
 
     def carry_out(self, steps: Sequence[Step]) -> list[str]:
-        """Do all steps or none; folders that stay because more is in them. Raises `RestoreFailed`."""
+        """Do all steps, folders before what is in them, or none. Raises `RestoreFailed`.
+
+        Gives the folders that stay because more is in them.
+        """
         try:
             return self._carry_out(steps)
         except _Stopped as stopped:
@@ -110,8 +113,7 @@ class Restorer:
         return True
 
     def _carry_out(self, steps: Sequence[Step]) -> list[str]:
-        outward = sorted(steps, key=lambda step: from_the_root(step.path))
-        inward = outward[::-1]
+        outward, inward = steps, steps[::-1]
         stayed: set[str] = set()
         aside = self._places_aside(outward)
         try:
@@ -120,8 +122,8 @@ class Restorer:
                 with _doing(step):
                     self._open_up(step)
             self._write_aside(outward, aside)
-            for step in self.check(outward).changed:  # while thousands of files were written
-                raise _Stopped(step.path, "it was changed at this very moment")
+            if changed := self.check(outward).changed:  # while thousands of files were written
+                raise _Stopped(changed[0].path, "it was changed at this very moment")
             for step in inward:
                 with _doing(step):
                     if not self._made_way(step):

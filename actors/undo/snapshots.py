@@ -11,17 +11,13 @@ from typing import Any, Final, TypeVar
 from actors.session.events import AnyEvent, FileChange, FilesChanged, FilesChanging
 from actors.tools.tool import ToolFailure
 from actors.undo.blobs import Blobs
+from actors.undo.bounds import TooMuch, TooSlow
 from actors.undo.entries import Entries, Entry, is_own, state_of
+from actors.undo.ignore_rules import list_files
 from actors.undo.log import UndoLog
 from actors.undo.manifest import Manifest, differences
 from actors.undo.path_text import folder_of, to_name, to_text
-from actors.undo.walk import (
-    TooMuch,
-    TooSlow,
-    list_files,
-    look_at_listed,
-    look_below,
-)
+from actors.undo.walk import look_at_listed, look_below
 
 COMMANDS: Final = "what shell commands change"
 MANIFEST: Final = "manifest-"

@@ -4,48 +4,17 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Collection, Iterator
 from typing import Final
 
-from actors.files.rg import WALK, run_rg
-from actors.undo.entries import FOLDER, MAX_FILE_BYTES, OWN, Entries, Entry, is_own
-from actors.undo.manifest import IGNORE_FILES, Manifest, names_of
+from actors.undo import bounds
+from actors.undo.entries import FOLDER, OWN, Entries, Entry, is_own
+from actors.undo.ignore_rules import marks_of_rules
+from actors.undo.manifest import Manifest
 from actors.undo.path_text import folder_of, to_text
 
-MOST_ENTRIES: Final = 20_000
-MOST_BYTES: Final = 256 << 20
-LISTING_S: Final = 5.0
-READING_S: Final = 20.0
-"""How long the looks at a workspace may take; past that none is tried again."""
 DEEPEST: Final = 100
 """Folders in folders without a listed file, before the outermost counts as excluded."""
-
-
-class TooMuch(Exception):
-    """There is more than is kept, or it can not be listed in time; its message says so."""
-
-
-class TooSlow(TooMuch):
-    """The disk is too slow; every command would wait for it."""
-
-
-async def list_files(root: Path) -> set[str]:
-    """Every regular file that the ignore rules do not exclude. Raises `TooMuch`, `ToolFailure`."""
-    output = bytearray()
-    count = 0
-
-    def take(chunk: bytes) -> None:
-        nonlocal count
-        count += chunk.count(0)
-        if count > MOST_ENTRIES:
-            raise TooMuch(f"the workspace has more than {MOST_ENTRIES:,} files")
-        output.extend(chunk)
-
-    end = await run_rg([*WALK, "--no-config", "--files", "--null"], root, take, LISTING_S)
-    if end.status is None:
-        raise TooSlow("the workspace takes too long to list")
-    return set(names_of(bytes(output)))
 
 
 def look_at_listed(entries: Entries, listed: set[str], own: str) -> Manifest:
@@ -66,8 +35,8 @@ def look_below(entries: Entries, path: str) -> Manifest:
         for inner, entry in _everything_in(entries, path):
             found[inner] = entry
             size += entry.size
-            if len(found) > MOST_ENTRIES or size > MOST_BYTES:
-                raise TooMuch(f"{to_text(path)} holds more than is kept")
+            if len(found) > bounds.WORKSPACE_ENTRIES or size > bounds.WORKSPACE_BYTES:
+                raise bounds.TooMuch(f"{to_text(path)} holds more than is kept")
     return Manifest(found)
 
 
@@ -109,7 +78,7 @@ class _Walk:
         self._read()
         self._entries.seen = dict(self.found)
         git_folders = [path for path in self.excluded if path.rpartition("/")[2] == ".git"]
-        rules = _marks_of_rules(self._entries.root, sorted(git_folders))
+        rules = marks_of_rules(self._entries.root, sorted(git_folders))
         return Manifest(self.found, self.excluded, self.unseen, rules)
 
     def _enter_all(self, top: int) -> None:
@@ -120,7 +89,7 @@ class _Walk:
             with self._failures(folder):
                 waiting += self._enter(folder, top)
             self._refuse_too_much()
-            _refuse_too_slow(began, LISTING_S)
+            _refuse_too_slow(began, bounds.LISTING_S)
             self._entries.go_on()
 
     @contextlib.contextmanager
@@ -160,7 +129,7 @@ class _Walk:
 
     def _is_known(self, path: str, status: os.stat_result) -> bool:
         """Take in a file that is as it was seen last."""
-        if status.st_size <= MAX_FILE_BYTES:
+        if status.st_size <= bounds.FILE_BYTES:
             self._bytes += status.st_size
         entry = self._entries.seen.get(path)
         if entry is None or not entry.is_as(status):
@@ -194,15 +163,17 @@ class _Walk:
                 self.excluded.add(path)
 
     def _refuse_too_much(self) -> None:
-        if len(self.found) + len(self.excluded) > 2 * MOST_ENTRIES:
-            raise TooMuch(f"the workspace has more than {MOST_ENTRIES:,} folders, links and ignored files")
-        if self._bytes > MOST_BYTES:
-            raise TooMuch(f"the workspace has more than {MOST_BYTES >> 20} MB of files")
+        if len(self.found) + len(self.excluded) > 2 * bounds.WORKSPACE_ENTRIES:
+            raise bounds.TooMuch(
+                f"the workspace has more than {bounds.WORKSPACE_ENTRIES:,} folders, links and ignored files"
+            )
+        if self._bytes > bounds.WORKSPACE_BYTES:
+            raise bounds.TooMuch(f"the workspace has more than {bounds.WORKSPACE_BYTES >> 20} MB of files")
 
     def _read(self) -> None:
         began = time.monotonic()
         for folder, files in self._stale.items():
-            _refuse_too_slow(began, READING_S)
+            _refuse_too_slow(began, bounds.READING_S)
             with self._failures(folder), self._entries.open_folder(folder) as opened:
                 for path, status in files:
                     self._entries.go_on()
@@ -212,7 +183,7 @@ class _Walk:
 
 def _refuse_too_slow(began: float, most: float) -> None:
     if time.monotonic() - began > most:
-        raise TooSlow(f"looking at the workspace takes more than {most:.0f} s")
+        raise bounds.TooSlow(f"looking at the workspace takes more than {most:.0f} s")
 
 
 def _quiet(path: str, entry: "os.DirEntry[str]", folder: int, depth: int) -> dict[str, Entry]:
@@ -263,21 +234,3 @@ def _folders_of(paths: Collection[str]) -> set[str]:
             found.add(folder)
             folder = folder_of(folder)
     return found
-
-
-def _marks_of_rules(root: Path, git_folders: Iterable[str]) -> tuple[tuple[int, ...], ...]:
-    """Marks of the ignore rules outside the listed files; equal marks mean that they have not changed."""
-    home = Path(os.environ.get("HOME", "/"))
-    git = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config") / "git"
-    files = [home / ".gitconfig", git / "config", git / "ignore"]
-    files += [folder / name for folder in root.parents for name in (*IGNORE_FILES, ".git/info/exclude")]
-    files += [root / each / "info/exclude" for each in git_folders]
-    return tuple(map(_mark, files))
-
-
-def _mark(path: Path) -> tuple[int, ...]:
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return ()
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
