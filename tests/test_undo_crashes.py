@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -237,6 +238,37 @@ def test_a_call_goes_on_when_nothing_can_be_kept(session: Session) -> None:
     assert len(session.told) == 1
     with pytest.raises(UndoRefused):
         session.undo()
+
+
+def test_what_a_person_changed_long_after_a_crash_is_not_taken_back(session: Session) -> None:
+    session.write("gone", "1")
+    session.dies_at = is_changed
+    with pytest.raises(Crash):
+        session.shell("rm gone")
+    session.undoer.close()
+    os.utime(session.folder / "contents", (1, 1))
+    session.write("a", "my work")
+    session.write("mine", "my work")
+    (session.root / "d" / "link").unlink()
+    (session.root / "d" / "link").symlink_to("elsewhere")
+    session.restart()
+    told = session.undo()
+    assert told.paths == ("gone",)
+    assert "a (changed after Fido was interrupted)" in told.message
+    assert session.read("a") == session.read("mine") == "my work"
+    assert (session.root / "d" / "link").readlink() == Path("elsewhere")
+
+
+def test_a_running_command_leaves_marks_of_the_time(session: Session) -> None:
+    def during() -> None:
+        assert time.time() - session.undoer._blobs.touched() < 60
+
+    session.during_command(lambda: None)
+    os.utime(session.folder / "contents", (1, 1))
+    session.during_command(during)
+    os.utime(session.folder / "contents", (1, 1))
+    session.patch("a", "one", "two")
+    during()
 
 
 def test_a_list_that_is_lost_makes_the_command_one_that_is_not_kept(session: Session) -> None:

@@ -77,6 +77,18 @@ class Blobs:
             raise ContentLost(digest)
         return data
 
+    def touch(self) -> None:
+        """Leave the mark that a call is running now. Raises `OSError`."""
+        self.hold()
+        os.utime(self._fd)
+
+    def touched(self) -> float:
+        """When the last mark was left, seconds since 1970; 0 when there is none."""
+        try:
+            return (self.folder / CONTENTS).stat().st_mtime
+        except OSError:
+            return 0.0
+
     def close(self) -> None:
         """Give the file free; the next use opens it again."""
         if self._fd >= 0:

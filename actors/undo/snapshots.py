@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import math
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from hashlib import sha256
@@ -22,6 +23,8 @@ from actors.undo.walk import look_at_listed, look_below
 COMMANDS: Final = "what shell commands change"
 MANIFEST: Final = "manifest-"
 
+BEAT_S: Final = 2.0
+"""Seconds between two marks that a command is running."""
 FEW: Final = 100
 """Entries that are compared at once; a thread would cost more."""
 
@@ -55,6 +58,7 @@ class FileSnapshots:
         self._reasons: dict[str, str] = {}
         self._given_up: TooSlow | None = None
         self._remembered = False
+        self._alive_until = math.inf
         state = Path(os.path.realpath(blobs.folder.parents[1]))
         self._own = str(state.relative_to(entries.root)) if state.is_relative_to(entries.root) else ""
 
@@ -70,6 +74,7 @@ class FileSnapshots:
             before = await self._try(what, look)
             states = () if before is None else _states(place, before)
             self._record(FilesChanging(turn=turn, call_id=call_id, before=states))
+            self._touch()
             try:
                 yield
             finally:
@@ -83,9 +88,12 @@ class FileSnapshots:
             before = await self._try(what, look)
             manifest = "" if before is None else await self.in_thread(self._keep, before)
             self._record(FilesChanging(turn=turn, call_id=call_id, manifest=manifest))
+            self._touch()
+            beat = asyncio.ensure_future(self._beat())
             try:
                 yield
             finally:
+                beat.cancel()
                 await to_end(self._close(turn, call_id, what, look, before))
 
     async def in_thread(self, work: Callable[..., T], *arguments: object) -> T:
@@ -102,8 +110,9 @@ class FileSnapshots:
             raise
 
     async def recover(self) -> None:
-        """Close what a crash has left open, by what is there now."""
+        """Close what a crash has left open, by what is there now; what changed long behind it is not its."""
         async with self.lock:
+            self._alive_until = self._blobs.touched() + 2 * BEAT_S
             for event in list(self._log.dangling.values()):
                 if event.before:
                     what = event.before[0].path
@@ -112,6 +121,7 @@ class FileSnapshots:
                 else:
                     kept = await self.in_thread(self._load, event.manifest)
                     await self._close(event.turn, event.call_id, COMMANDS, self._look_at_all, kept)
+            self._alive_until = math.inf
 
     async def _close(self, turn: int, call_id: str, what: str, look: Look, before: Manifest | None) -> None:
         """Record what differs from before; where nothing was kept, that this is so."""
@@ -122,7 +132,28 @@ class FileSnapshots:
             few = len(before.entries) < FEW
             both = (before, after, self._entries)
             changes, unkept = differences(*both) if few else await self.in_thread(differences, *both)
+            late = [each for each in changes if self._is_late(each)]
+            unkept += [f"{each.path} (changed after Fido was interrupted)" for each in late]
+            changes = [each for each in changes if each not in late]
         self._record(FilesChanged(turn=turn, call_id=call_id, changes=tuple(changes), unkept=tuple(unkept)))
+
+    def _is_late(self, change: FileChange) -> bool:
+        """Whether what is there came about when no call ran; to bring back what is gone overwrites nothing."""
+        if change.after is None or self._alive_until == math.inf:
+            return False
+        with contextlib.suppress(OSError):
+            return os.lstat(self._entries.root / to_name(change.path)).st_ctime > self._alive_until
+        return True
+
+    async def _beat(self) -> None:
+        """Leave marks as long as a command runs, so that its changes can be told from later ones."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            self._touch()
+
+    def _touch(self) -> None:
+        with contextlib.suppress(OSError):
+            self._blobs.touch()
 
     async def _try(self, what: str, look: Look) -> Manifest | None:
         """What is there; null where it can not be kept, which the person is told."""
