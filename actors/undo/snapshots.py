@@ -138,7 +138,7 @@ class FileSnapshots:
         self._record(FilesChanged(turn=turn, call_id=call_id, changes=tuple(changes), unkept=tuple(unkept)))
 
     def _is_late(self, change: FileChange) -> bool:
-        """Whether what is there came about when no call ran; to bring back what is gone overwrites nothing."""
+        """Whether what is there came about when no call ran; bringing back what is gone harms nothing."""
         if change.after is None or self._alive_until == math.inf:
             return False
         with contextlib.suppress(OSError):
