@@ -178,8 +178,10 @@ def test_a_file_that_is_already_as_it_was_needs_nothing(session: Session) -> Non
     session.patch("a", "one", "two")
     session.patch("b", "one", "two")
     session.write("a", "one")
-    assert session.undo().paths == ("b",)
-    assert session.read("b") == "one"
+    inode = (session.root / "a").stat().st_ino
+    assert session.undo().paths == ("a", "b")
+    assert session.read("a") == session.read("b") == "one"
+    assert (session.root / "a").stat().st_ino == inode
 
 
 def test_a_call_that_fails_leaves_nothing_to_undo(session: Session) -> None:

@@ -67,7 +67,7 @@ def test_a_crash_behind_a_restore_is_no_loss(session: Session, name: str) -> Non
         session.undo()
     assert session.tree() == before
     session.restart()
-    assert session.undo().paths == ()
+    assert session.undo().paths
     assert session.tree() == before
     session.redo()
     assert session.tree() == after

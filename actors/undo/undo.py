@@ -14,7 +14,7 @@ from actors.undo.blobs import Blobs, ContentLost
 from actors.undo.effects import Effects
 from actors.undo.entries import Entries
 from actors.undo.log import TurnChanges, UndoLog
-from actors.undo.path_text import to_text
+from actors.undo.path_text import to_name, to_text
 from actors.undo.restore import RestoreFailed, Restorer, Step, steps_of
 from actors.undo.snapshots import FileSnapshots, to_end, write_private
 from actors.undo.wording import Direction, names
@@ -42,7 +42,7 @@ class Restored(msgspec.Struct, frozen=True):
     turn: int
     """Whose changes."""
     paths: tuple[str, ...]
-    """Every path that was changed, as in the log."""
+    """Every path that is now as it was, also one that needed nothing; as in the log."""
     message: str
     """For the person."""
 
@@ -135,7 +135,8 @@ class Undo:
             mixed=sorted(changes.mixed),
             unkept=self._log.unkept_since(changes.turn),
         )
-        return Restored(changes.turn, tuple(to_text(step.path) for step in checked.to_do), message)
+        paths = [change.path for change in every if to_name(change.path) not in stayed]
+        return Restored(changes.turn, tuple(sorted(paths)), message)
 
     def _changed_since(self, turn: int, direction: Direction, changed: list[Step]) -> UndoRefused:
         what = names(to_text(step.path) for step in changed)
