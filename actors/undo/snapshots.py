@@ -132,9 +132,9 @@ class FileSnapshots:
             few = len(before.entries) < FEW
             both = (before, after, self._entries)
             changes, unkept = differences(*both) if few else await self.in_thread(differences, *both)
-            late = [each for each in changes if self._is_late(each)]
-            unkept += [f"{each.path} (changed after Fido was interrupted)" for each in late]
-            changes = [each for each in changes if each not in late]
+            late = {each.path for each in changes if self._is_late(each)}
+            unkept += [f"{path} (changed after Fido was interrupted)" for path in sorted(late)]
+            changes = [each for each in changes if each.path not in late]
         self._record(FilesChanged(turn=turn, call_id=call_id, changes=tuple(changes), unkept=tuple(unkept)))
 
     def _is_late(self, change: FileChange) -> bool:
