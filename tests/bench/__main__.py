@@ -2,10 +2,18 @@
 
 import sys
 
-from tests.bench import bus, plan, resume, shell, starts, turns
+from tests.bench import bus, plan, resume, shell, starts, turns, undo
 from tests.bench.measure import HEADER
 
-PARTS = {"bus": bus, "turns": turns, "starts": starts, "plan": plan, "resume": resume, "shell": shell}
+PARTS = {
+    "bus": bus,
+    "turns": turns,
+    "starts": starts,
+    "plan": plan,
+    "resume": resume,
+    "shell": shell,
+    "undo": undo,
+}
 
 
 def main(names: list[str]) -> int:
