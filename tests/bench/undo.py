@@ -60,7 +60,7 @@ def rows() -> list[Row]:
             f"around a later command, {FILES:,} files",
             *_ms(again, looks),
             "ms",
-            2.5,
+            2.0,
             "floor: rg, scandir, lstat",
         ),
         Row("patch of 18 KB that can be taken back", *_ms(kept, bare), "ms", 1.5, "floor: without"),
