@@ -5,6 +5,7 @@ import fcntl
 import logging
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final
 
@@ -119,7 +120,7 @@ class PlanStore(Actor):
             items=items,
         )
         try:
-            self._file.store(plan)
+            self._file.store(plan, _behind_the_reply)
         except ChangedOutside:
             self._adopt()
             self._adopted = False
@@ -178,6 +179,14 @@ class PlanStore(Actor):
 
     def _notice(self, level: Level, message: str) -> None:
         self.publish(NoticeRaised(level=level, message=message))
+
+
+def _behind_the_reply(work: Callable[[], None]) -> None:
+    """Do it once the reply is on its way; at once where nobody waits for one."""
+    try:
+        asyncio.get_running_loop().call_soon(work)
+    except RuntimeError:
+        work()
 
 
 def _stale(revision: int) -> PlanProblem:

@@ -226,6 +226,6 @@ def test_the_longest_plan_and_the_fullest_ledger_cost_little_time() -> None:
     entry = ("tool " + ", x" * 80)[:240]
     items = [step(f"s{n}", evidence=tuple(f"{entry[:-4]}{n:02}{m:02}" for m in range(10))) for n in range(20)]
     deeds = [Deed(kind="command", subject=f"tool {number}" + ", x" * 100) for number in range(1000)]
-    started = time.monotonic()
+    started = time.process_time()
     judge(items, items, deeds)
-    assert time.monotonic() - started < 2
+    assert time.process_time() - started < 2

@@ -18,9 +18,9 @@ until a command it names does not succeed. Nothing that a model sends is a verdi
 import posixpath
 import re
 from collections.abc import Iterable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 
@@ -32,6 +32,8 @@ Finding = Literal["holds", "failed", "unknown"]
 
 MAX_CUTS: Final = 8
 """Places in an entry where a command at its beginning may end."""
+MAX_KEPT: Final = 1024
+"""Entries whose reading is kept; a plan has 200 at most."""
 
 _UNQUOTED: Final = str.maketrans("", "", "'\"")
 _NAME: Final = "\0"
@@ -48,9 +50,27 @@ _BEHIND_COMMAND: Final = re.compile(
     r"|\s(?=(?:passe[sd]|succeed(?:s|ed)|ok|is|exit(?:s|ed)?|\d+ (?:passed|tests?))\b)",
     re.IGNORECASE,
 )
-_BEFORE_FILE: Final = re.compile(
-    r"(?:^|[^\w\s]|\b(?:and|as|at|by|both|file|files|from|in|line|of|see|the|to|under|with))\s*$",
-    re.IGNORECASE,
+_LAST_WORD: Final = re.compile(r"\w*$")
+_BEFORE_FILE: Final = frozenset(
+    {
+        "",
+        "and",
+        "as",
+        "at",
+        "by",
+        "both",
+        "file",
+        "files",
+        "from",
+        "in",
+        "line",
+        "of",
+        "see",
+        "the",
+        "to",
+        "under",
+        "with",
+    }
 )
 _OPTION: Final = re.compile(r"(?<!\S)--?[A-Za-z]")
 _PROGRAM: Final = re.compile(
@@ -64,12 +84,16 @@ _NEXT_WORD: Final = re.compile(r"(?:[,;&|+]|\b(?:and|plus|then)\b)\s*([\w./-]+)"
 def relevant(items: Iterable[PlanItem], deeds: Iterable[Deed]) -> tuple[Deed, ...]:
     """The deeds that the evidence of these items may be about: what decides, in a message a tenth as long."""
     text = "\n".join(entry for item in items for entry in item.evidence).translate(_UNQUOTED)
-    return tuple(deed for deed in deeds if text and _last_or_first_word(deed).translate(_UNQUOTED) in text)
+    return tuple(deed for deed in deeds if _may_name(text, deed)) if text else ()
 
 
-def _last_or_first_word(deed: Deed) -> str:
-    """A command's program, a file's name."""
-    return deed.subject.partition(" ")[0] if deed.kind == "command" else deed.subject.rpartition("/")[2]
+def _may_name(text: str, deed: Deed) -> bool:
+    """Whether a command's program, or a file's name, is in a text without quotes."""
+    subject = deed.subject
+    word = subject.partition(" ")[0] if deed.kind == "command" else subject.rpartition("/")[2]
+    if "'" in word or '"' in word:
+        word = word.translate(_UNQUOTED)
+    return word in text
 
 
 class _Known:
@@ -111,88 +135,140 @@ def judge(
 
     return tuple(
         msgspec.structs.replace(item, verdicts=tuple(verdict(item.id, entry) for entry in item.evidence))
+        if item.evidence or item.verdicts
+        else item
         for item in items
     )
 
 
+class _Name(NamedTuple):
+    """What may be a command or a file."""
+
+    command: str
+    """As `canonical` writes it."""
+    path: str
+    first: int
+    """First line; 0: none is named."""
+    last: int
+    """Last line."""
+
+
+class _File(NamedTuple):
+    """What may be a file in prose."""
+
+    name: _Name
+    is_likely: bool
+    """Whether it looks like one, also when the session knows none of this name."""
+    is_alone: bool
+    """Whether the word before it does not make a command of both."""
+
+
+class _Prose(NamedTuple):
+    """What is left of an entry without its commands."""
+
+    files: tuple[_File, ...]
+    may_be_command: bool
+    """Whether an option or a well-known program is in it."""
+    openings: tuple[str, ...]
+    """Words that may begin another command."""
+
+
 def _look(entry: str, known: _Known) -> Finding:
-    whole = _command(entry, known)
+    whole = _ended(_whole(entry), known)
     if whole != "unknown":
         return whole
-    findings: list[Finding] = []
-    take = _take_ticked if "`" in entry else _take_first_command
-    prose = _take_files(take(entry, known, findings), known, findings)
+    findings, rest = _commands(entry, known)
+    prose = _prose(rest)
+    for file in prose.files:
+        if file.is_likely or file.name.path in known.files:
+            findings.append("holds" if file.is_alone and _seen(file.name, known) else "unknown")
     if "failed" in findings:
         return "failed"
-    if not findings or "unknown" in findings or (prose != _NAME and _may_name_more(prose, known)):
-        return "unknown"
-    return "holds"
+    is_certain = findings and "unknown" not in findings and not prose.may_be_command
+    return "holds" if is_certain and known.programs.isdisjoint(prose.openings) else "unknown"
 
 
-def _take_ticked(entry: str, known: _Known, findings: list[Finding]) -> str:
-    """Find what stands in backticks; return the text with signs in its place."""
-
-    def take(span: re.Match[str]) -> str:
-        finding = _command(span[1], known)
-        place = _TICKED_PLACE.fullmatch(span[1].strip())
-        if finding == "unknown" and place is not None and _holds(place, known):
-            finding = "holds"
-        findings.append(finding)
-        return _NAME
-
-    return _TICKED.sub(take, entry)
+def _commands(entry: str, known: _Known) -> tuple[list[Finding], str]:
+    """Findings on what stands in backticks, else on a command at the beginning; the text around them."""
+    if "`" in entry:
+        names, rest = _ticked(entry)
+        return [_finding(name, known) for name in names], rest
+    for command, rest in _beginnings(entry):
+        ended = _ended(command, known)
+        if ended != "unknown":
+            return [ended], rest
+    return [], entry
 
 
-def _take_first_command(entry: str, known: _Known, findings: list[Finding]) -> str:
-    """Find a command at the beginning, the longest that was run; return the text with a sign in its place."""
-    for cut in reversed(list(islice(_BEHIND_COMMAND.finditer(entry), MAX_CUTS))):
-        finding = _command(entry[: cut.start()], known)
-        if finding != "unknown":
-            findings.append(finding)
-            return _NAME + entry[cut.start() :]
-    return entry
+def _finding(name: _Name, known: _Known) -> Finding:
+    ended = _ended(name.command, known)
+    return "holds" if ended == "unknown" and _seen(name, known) else ended
 
 
-def _take_files(prose: str, known: _Known, findings: list[Finding]) -> str:
-    """Find all that looks like a file or is one; return the text with signs in its place."""
-
-    def take(place: re.Match[str]) -> str:
-        path = _path(place)
-        if path not in known.files and ("." not in path or not _LOOKS_LIKE_FILE.fullmatch(path)):
-            return place[0]
-        is_alone = _BEFORE_FILE.search(prose[: place.start()]) is not None
-        findings.append("holds" if is_alone and _holds(place, known) else "unknown")
-        return _NAME
-
-    return _PLACE.sub(take, prose)
-
-
-def _command(text: str, known: _Known) -> Finding:
-    succeeded = known.commands.get(canonical(text.strip().removeprefix("$ ")))
+def _ended(command: str, known: _Known) -> Finding:
+    succeeded = known.commands.get(command)
     if succeeded is None:
         return "unknown"
     return "holds" if succeeded else "failed"
 
 
-def _path(place: re.Match[str]) -> str:
-    path = place["path"]
-    return posixpath.normpath(path) if "./" in path or "//" in path else path
-
-
-def _holds(place: re.Match[str], known: _Known) -> bool:
+def _seen(name: _Name, known: _Known) -> bool:
     """Whether a file was seen, at the lines that are named."""
-    seen = known.files.get(_path(place), [])
-    if place["first"] is None:
+    seen = known.files.get(name.path, [])
+    if not name.first:
         return bool(seen)
-    first = int(place["first"])
-    last = max(first, int(place["last"] or 0))
-    return any(start <= first and (end == 0 or last <= end) for start, end in seen)
+    return any(start <= name.first and (end == 0 or name.last <= end) for start, end in seen)
 
 
-def _may_name_more(prose: str, known: _Known) -> bool:
-    """Whether there may be a command in the prose that was not found as one."""
-    return (
-        _OPTION.search(prose) is not None
-        or _PROGRAM.search(prose) is not None
-        or any(word[1] in known.programs for word in _NEXT_WORD.finditer(prose))
+# --- how an entry is read; most come again with the next plan, and reading costs more than judging ----------
+
+
+@lru_cache(MAX_KEPT)
+def _whole(entry: str) -> str:
+    return canonical(entry.strip().removeprefix("$ "))
+
+
+@lru_cache(MAX_KEPT)
+def _ticked(entry: str) -> tuple[tuple[_Name, ...], str]:
+    """What stands in backticks, and the text with signs in its place."""
+    names = tuple(
+        _name(span[1], _TICKED_PLACE.fullmatch(span[1].strip())) for span in _TICKED.finditer(entry)
     )
+    return names, _TICKED.sub(_NAME, entry)
+
+
+@lru_cache(MAX_KEPT)
+def _beginnings(entry: str) -> tuple[tuple[str, str], ...]:
+    """What may be a command at the beginning, the longest first, each with the text behind a sign for it."""
+    cuts = [cut.start() for cut in islice(_BEHIND_COMMAND.finditer(entry), MAX_CUTS)]
+    return tuple((_whole(entry[:cut]), _NAME + entry[cut:]) for cut in reversed(cuts))
+
+
+@lru_cache(MAX_KEPT)
+def _prose(text: str) -> _Prose:
+    files: list[_File] = []
+
+    def take(place: re.Match[str]) -> str:
+        name = _name("", place)
+        is_likely = "." in name.path and _LOOKS_LIKE_FILE.fullmatch(name.path) is not None
+        files.append(_File(name, is_likely, _is_alone(text[max(0, place.start() - 20) : place.start()])))
+        return _NAME if is_likely else place[0]
+
+    rest = _PLACE.sub(take, text)
+    may_be_command = _OPTION.search(rest) is not None or _PROGRAM.search(rest) is not None
+    return _Prose(tuple(files), may_be_command, tuple(_NEXT_WORD.findall(rest)))
+
+
+def _is_alone(before: str) -> bool:
+    """Whether a file behind these characters stands for itself: `see a.py`, not `lint a.py`."""
+    word = _LAST_WORD.search(before.rstrip())
+    return word is not None and word[0].lower() in _BEFORE_FILE
+
+
+def _name(text: str, place: re.Match[str] | None) -> _Name:
+    if place is None:
+        return _Name(_whole(text), "", 0, 0)
+    path, first = place["path"], int(place["first"] or 0)
+    if "./" in path or "//" in path:
+        path = posixpath.normpath(path)
+    return _Name(_whole(text), path, first, max(first, int(place["last"] or 0)))

@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NoReturn
@@ -19,6 +20,7 @@ FORMAT: Final = 1
 MAX_BYTES: Final = 1024 * 1024
 """Larger files are not read; a plan of 20 full items takes about 100 KB."""
 _MAX_REVISION: Final = 2**53 - 1
+Later = Callable[[Callable[[], None]], object]
 _FRESH: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MAX_REASON_SHOWN: Final = 300
 
@@ -58,6 +60,10 @@ _decode = msgspec.json.Decoder(Plan).decode
 _decode_version = msgspec.json.Decoder(_Version).decode
 
 
+def _at_once(work: Callable[[], None]) -> None:
+    work()
+
+
 class PlanFile:
     """The plan file of a workspace, as the one process that may write it sees it."""
 
@@ -95,25 +101,27 @@ class PlanFile:
         except _UnusableError:
             return False
 
-    def store(self, plan: Plan) -> None:
+    def store(self, plan: Plan, later: Later = _at_once) -> None:
         """Replace the file; durable when this returns.
 
-        Raises `ChangedOutside` and `StoreFailed` (nothing was written), `StoreUncertain` (it was).
+        `later` is given what is left to do then: to remove the plan before. Raises `ChangedOutside` and
+        `StoreFailed` (nothing was written), `StoreUncertain` (it was).
         """
         content = encode(plan)
         try:
             _write(self._temporary, content)
             replaced = self._replace(content)
-            _remove(self._temporary)
         except OSError as error:
             self._reconcile(content, error)
         if not replaced:
+            _remove(self._temporary)
             raise ChangedOutside(f"{self.path} was changed by another program")
         self._known = content
         try:
             sync_folder(self._folder)
         except OSError as error:
             self._reconcile(content, error)
+        later(lambda: _remove(self._temporary))
 
     def _replace(self, content: bytes) -> bool:
         """Put the new content in its place, unless something unknown is there; also in the last moment."""

@@ -36,6 +36,12 @@ MAX_PROBLEMS: Final = 200
 MAX_PROBLEMS_OF_A_RUNAWAY: Final = 40
 """The same for a call with too many items, which must not fill the conversation."""
 
+_LIMITS: Final = (
+    ("id", MAX_ID),
+    ("title", MAX_TITLE),
+    ("details", MAX_DETAILS),
+    ("next_action", MAX_NEXT_ACTION),
+)
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _SHOWN: Final = 60
 
@@ -285,18 +291,12 @@ def missing_evidence(item: PlanItem) -> Iterator[Finding]:
 
 
 def too_long(item: PlanItem) -> Iterator[Finding]:
-    for field, text, limit in (
-        ("id", item.id, MAX_ID),
-        ("title", item.title, MAX_TITLE),
-        ("details", item.details, MAX_DETAILS),
-        ("next_action", item.next_action, MAX_NEXT_ACTION),
-        *(
-            (f"evidence {number}", entry, MAX_EVIDENCE_TEXT)
-            for number, entry in enumerate(item.evidence[:MAX_EVIDENCE], 1)
-        ),
-    ):
-        if len(text) > limit:
+    for field, limit in _LIMITS:
+        if len(text := getattr(item, field)) > limit:
             yield _over(field, text, limit)
+    for number, entry in enumerate(item.evidence[:MAX_EVIDENCE], 1):
+        if len(entry) > MAX_EVIDENCE_TEXT:
+            yield _over(f"evidence {number}", entry, MAX_EVIDENCE_TEXT)
 
 
 def too_much_evidence(item: PlanItem) -> Iterator[Finding]:
