@@ -237,6 +237,17 @@ def test_an_edit_by_another_program_at_any_moment_is_never_lost(
     assert number > 20
 
 
+@pytest.mark.parametrize("error", [errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP], ids=errno.errorcode.get)
+def test_a_file_system_that_can_not_exchange_names_holds_plans_too(error: int, tmp_path: Path) -> None:
+    def refused(_call: int, name: str, _path: str) -> int:
+        return error if name == "renameat2" else 0
+
+    with run_place(tmp_path) as place:
+        told = msgspec.json.decode(watched(three_updates(place), refused).said, type=Told)
+    assert (told.rules, on_disk(tmp_path)) == (["stored"] * 3, "third")
+    assert os.listdir(tmp_path) == [NAME]
+
+
 def test_a_disk_that_fails_for_a_while_is_told_of_and_then_serves_again(tmp_path: Path) -> None:
     writes = itertools.count(1)
 
