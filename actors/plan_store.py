@@ -85,9 +85,8 @@ class PlanStore(Actor):
 
     def _replace(self, command: ReplacePlan) -> PlanStored | PlanRefused:
         reason, items = one_line(command.reason), normalize(command.items)
-        if self._is_stale(command.based_on):
-            return self._refused(_stale(self._plan.revision))
-        problems = check(reason, items, self._plan.items)
+        stale = (_stale(self._plan.revision),) if self._is_stale(command.based_on) else ()
+        problems = (*stale, *check(reason, items, self._plan.items))
         if problems:
             return self._refused(*problems)
         judged = judge(items, self._plan.items, command.ledger)

@@ -140,6 +140,12 @@ def test_a_replacement_of_an_older_plan_is_refused_with_the_current_one(store: S
     assert isinstance(store.do(replace(step("c"), based_on=2)), PlanStored)
 
 
+def test_a_replacement_that_is_old_and_wrong_is_told_both(store: Store) -> None:
+    store.do(replace(step("a")))
+    rules, _ = refusal(store.do(replace(step("a", title=""), reason="", based_on=0)))
+    assert rules == ["stale_plan", "empty_reason", "empty_title"]
+
+
 def test_clearing_starts_over_and_counts_on(store: Store, tmp_path: Path) -> None:
     assert store.do(ClearPlan()) == PlanStored(plan=Plan())
     assert os.listdir(tmp_path) == []

@@ -25,6 +25,7 @@ class Plans:
 
     def __init__(self, current: Plan) -> None:
         self.current = current
+        self.seen: int | None = None
 
     async def get(self) -> Plan:
         return self.current
@@ -177,6 +178,13 @@ def test_one_answer_names_every_fault_with_item_field_received_and_allowed_value
     assert all(word in status for word in ('"finished"', '"pending"', '"in_progress"', '"blocked"', '"done"'))
     assert '"extra"' in found['item 4 (id "d")', "unknown_field"]
     assert "next_action" in found['item 4 (id "d")', "unknown_field"]
+
+
+def test_a_refusal_shows_the_plan_that_holds_and_that_counts_as_seen() -> None:
+    plans = Plans(BEFORE)
+    tool = UpdatePlan(plans)
+    asyncio.run(tool.run(tool.input.model_validate({"items": 7}), Invocation("call-1")))
+    assert plans.seen == BEFORE.revision
 
 
 def test_the_second_attempt_built_from_the_refusal_succeeds() -> None:

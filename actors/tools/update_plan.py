@@ -18,6 +18,9 @@ NEXT_STEP: Final = "Correct every problem and send the whole plan again; until t
 class PlanClient(Protocol):
     """The way to the plan store. Both raise `ToolFailure` when it stays away."""
 
+    seen: int | None
+    """The revision that the model saw last; `replace` sets it to that of its answer."""
+
     async def get(self) -> Plan:
         """The current plan."""
         ...
@@ -44,6 +47,7 @@ class UpdatePlan:
         reading = given.reading
         before = await self._plans.get()
         if reading.faults:
+            self._plans.seen = before.revision
             return _refused(_problems(reading, before), before)
         reply = await self._plans.replace(reading.reason, reading.items)
         if isinstance(reply, PlanRefused):
