@@ -139,6 +139,7 @@ class Parent(Actor):
         )
         kept = self._state_directory / "undo" / session_id
         self._undo = Undo(self._workspace, kept, undo_log, self._recorder.record, self._warn)
+        self._closing.callback(self._undo.close)
         workspace = Workspace(self._workspace)
         tools = parent_tools(workspace, self._plans, self._approvals, self._delegator, self._undo.snapshots)
         self._guard = InvocationGuard(tools, self._approvals, self._recorder)

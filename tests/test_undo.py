@@ -287,10 +287,8 @@ def test_a_patch_through_a_link_is_a_change_of_its_target(session: Session) -> N
     assert session.tree() == before
 
 
-def test_a_removed_folder_too_large_to_keep_is_named(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("actors.undo.bounds.WORKSPACE_ENTRIES", 10)
+def test_a_removed_folder_too_large_to_keep_is_named(session: Session) -> None:
+    session.bounded(workspace_entries=10)
     for number in range(20):
         session.write(f"big/f{number}", "1")
     session.rmdir("big")

@@ -1,17 +1,19 @@
 """The store of kept contents: each once, whole or not at all, private, bounded."""
 
+import fcntl
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
-from actors.undo import bounds
 from actors.undo.blobs import Blobs, ContentLost, StoreFull
+from actors.undo.bounds import Bounds
 from tests.fakes.session_events import small_files
 
 
 def store(base: Path, session: str = "s-1", **bounds: int) -> Blobs:
-    return Blobs(base / "undo" / session, **bounds)
+    return Blobs(base / "undo" / session, Bounds(**bounds))
 
 
 def test_contents_come_back_and_are_kept_once(tmp_path: Path) -> None:
@@ -70,8 +72,31 @@ def test_a_full_disk_leaves_the_store_as_it_was(tmp_path: Path) -> None:
     assert store(tmp_path).get(other) == b"z" * 5000
 
 
+def test_a_store_that_somebody_looks_at_for_a_moment_is_waited_for(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    name = kept.keep(b"precious")
+    kept.close()
+    looking = os.open(kept.folder / "contents", os.O_RDWR)
+    fcntl.flock(looking, fcntl.LOCK_EX)
+    leaves = threading.Timer(0.05, os.close, [looking])
+    leaves.start()
+    assert kept.get(name) == b"precious"
+    leaves.join()
+    kept.close()
+
+
+def test_a_store_that_could_not_be_opened_is_opened_later(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    name = kept.keep(b"precious")
+    kept.close()
+    (kept.folder / "contents").rename(tmp_path / "away")
+    assert not kept.has(name)
+    (tmp_path / "away").rename(kept.folder / "contents")
+    assert kept.get(name) == b"precious"
+
+
 def test_a_store_is_bounded(tmp_path: Path) -> None:
-    kept = store(tmp_path, limit=1000)
+    kept = store(tmp_path, session_bytes=1000)
     name = kept.keep(b"x" * 500)
     with pytest.raises(StoreFull):
         kept.keep(b"y" * 500)
@@ -86,8 +111,8 @@ def test_what_is_kept_is_for_its_owner_alone(tmp_path: Path) -> None:
     assert (kept.folder / "contents").stat().st_mode & 0o777 == 0o600
 
 
-def aged(base: Path, number: int, size: int = 10) -> Blobs:
-    kept = store(base, f"s-{number}")
+def aged(base: Path, number: int, size: int = 10, **bounds: int) -> Blobs:
+    kept = store(base, f"s-{number}", **bounds)
     kept.keep(b"x" * size)
     os.utime(kept.folder / "contents", (number, number))
     return kept
@@ -99,18 +124,17 @@ def sessions(base: Path) -> set[str]:
 
 def test_the_oldest_sessions_go_and_never_a_running_one(tmp_path: Path) -> None:
     running = aged(tmp_path, 1)
-    for number in range(2, bounds.SESSIONS + 3):
+    for number in range(2, Bounds().sessions + 3):
         aged(tmp_path, number).close()
     newest = aged(tmp_path, 99)
-    assert len(sessions(tmp_path)) == bounds.SESSIONS + 1
+    assert len(sessions(tmp_path)) == Bounds().sessions + 1
     assert {"s-1", "s-99"} <= sessions(tmp_path)
     assert not sessions(tmp_path) & {"s-2", "s-3"}
     running.close()
     newest.close()
 
 
-def test_all_sessions_together_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounds, "SESSIONS_BYTES", 3000)
+def test_all_sessions_together_are_bounded(tmp_path: Path) -> None:
     for number in range(1, 6):
-        aged(tmp_path, number, 1000).close()
+        aged(tmp_path, number, 1000, sessions_bytes=3000).close()
     assert sessions(tmp_path) == {"s-3", "s-4", "s-5"}

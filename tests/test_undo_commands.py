@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from actors.undo import bounds
 from actors.undo.undo import UndoRefused
 from tests.fakes.undoing import Session
 
@@ -234,7 +233,7 @@ def test_a_state_folder_inside_the_workspace_is_never_in_it(tmp_path: Path) -> N
 
 def test_a_file_too_large_to_keep_is_named_and_the_rest_is_taken_back(session: Session) -> None:
     with open(session.root / "big", "wb") as file:
-        file.truncate(bounds.FILE_BYTES + 1)
+        file.truncate(session.bounds.file_bytes + 1)
     session.write("a", "1")
     session.shell("printf x | dd of=big conv=notrunc status=none; echo 2 > a")
     assert "big (larger than 16 MB)" in session.undo().message
@@ -244,14 +243,14 @@ def test_a_file_too_large_to_keep_is_named_and_the_rest_is_taken_back(session: S
 @pytest.mark.parametrize(
     ("bound", "value", "reason"),
     [
-        ("WORKSPACE_ENTRIES", 20, "more than 20 files"),
-        ("WORKSPACE_BYTES", 1 << 20, "more than 1 MB of files"),
+        ("workspace_entries", 20, "more than 20 files"),
+        ("workspace_bytes", 1 << 20, "more than 1 MB of files"),
     ],
 )
 def test_a_workspace_past_the_bounds_is_told_once_and_undo_names_it(
-    session: Session, monkeypatch: pytest.MonkeyPatch, bound: str, value: int, reason: str
+    session: Session, bound: str, value: int, reason: str
 ) -> None:
-    monkeypatch.setattr(bounds, bound, value)
+    session.bounded(**{bound: value})
     for number in range(30):
         session.write(f"f{number}", "x" * (1 << 16))
     session.shell("rm f1")
@@ -267,6 +266,22 @@ def test_a_workspace_past_the_bounds_is_told_once_and_undo_names_it(
     assert session.read("f3") == "x" * (1 << 16)
 
 
+def test_a_turn_of_which_nothing_was_kept_is_not_passed_over_in_silence(session: Session) -> None:
+    session.patch("wanted", "", "made")
+    session.bounded(workspace_bytes=1)
+    session.write("big", "more than a byte")
+    turn = session.turn()
+    session.shell("echo 1 > unwanted")
+    with pytest.raises(UndoRefused) as refused:
+        session.undo()
+    assert refused.value.code == "not_kept"
+    assert f"Turn {turn} may have changed" in refused.value.message
+    assert f"/undo again takes back turn {turn - 1}" in refused.value.next_step
+    assert session.read("wanted") == "made"
+    assert session.undo().turn == turn - 1
+    assert not (session.root / "wanted").exists()
+
+
 def test_pipes_and_sockets_are_left_alone(session: Session) -> None:
     os.mkfifo(session.root / "pipe")
     session.write("a", "1")
@@ -276,13 +291,10 @@ def test_pipes_and_sockets_are_left_alone(session: Session) -> None:
     assert {b"new", b"d", b"d/pipe"} <= set(os.listdir(os.fsencode(session.root))) | {b"d/pipe"}
 
 
-def test_a_workspace_that_takes_too_long_is_given_up_once_and_for_all(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_workspace_that_takes_too_long_is_given_up_once_and_for_all(session: Session) -> None:
     session.write("a", "1")
-    monkeypatch.setattr(bounds, "LISTING_S", 0.0)
+    session.bounded(listing_s=0.0)
     session.shell("echo 2 > a")
-    monkeypatch.undo()
     session.shell("echo 3 > a")
     assert len(session.told) == 1
     assert "takes" in session.told[0]

@@ -13,7 +13,7 @@ from actors.session.events import AnyEvent, FilesChanged, FilesRestored, FileSta
 from actors.undo.effects import Effects
 from actors.undo.entries import Entries
 from actors.undo.restore import RestoreFailed, Restorer, steps_of
-from actors.undo.undo import UndoRefused
+from actors.undo.undo import INTERRUPTED, UndoRefused
 from tests.fakes.undoing import Crash, Session, refusal_of
 
 CALLS: dict[str, Callable[[Session], object]] = {
@@ -205,12 +205,15 @@ def test_a_file_that_is_saved_while_undo_writes_is_not_overwritten(session: Sess
     assert session.tree().keys() == {b"a", b"d", b"d/link", b"d/empty"}
 
 
-def test_what_a_killed_undo_wrote_aside_is_removed(session: Session) -> None:
+def test_what_a_killed_undo_wrote_aside_is_removed_and_the_person_is_told(session: Session) -> None:
     session.rm("a")
     assert die_in_undo(session, 1)
     assert list(session.root.glob(".fido-*"))
     session.restart()
     assert not list(session.root.glob(".fido-*"))
+    assert session.told == [INTERRUPTED]
+    session.restart()
+    assert session.told == [INTERRUPTED]
 
 
 def test_a_file_that_can_not_be_put_back_leaves_everything_as_it_was(session: Session) -> None:

@@ -5,19 +5,23 @@ A record is the digest, the length and the bytes; what a crash leaves unfinished
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
 import shutil
 import struct
+import time
 from pathlib import Path
 from typing import Final
 
-from actors.undo import bounds
+from actors.undo.bounds import Bounds
 
 CONTENTS: Final = "contents"
 _OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _HEAD: Final = struct.Struct("<32sQ")
+_TRIES: Final = 100
+_PAUSE_S: Final = 0.005
 
 
 class ContentLost(Exception):
@@ -31,10 +35,10 @@ class StoreFull(OSError):
 class Blobs:
     """The store of one session; its folder is made when the first content is kept."""
 
-    def __init__(self, folder: Path, limit: int = bounds.SESSION_BYTES) -> None:
+    def __init__(self, folder: Path, bounds: Bounds) -> None:
         """`folder` is the session's own; its neighbours are those of other sessions."""
         self.folder = folder
-        self._limit = limit
+        self._bounds = bounds
         self._fd = -1
         self._size = 0
         self._at: dict[str, int] = {}
@@ -51,8 +55,8 @@ class Blobs:
         if name in self._at:
             return name
         record = _HEAD.pack(digest.digest(), len(data)) + data
-        if self._size + len(record) > self._limit:
-            raise StoreFull(f"more than {self._limit >> 20} MB were kept in this session")
+        if self._size + len(record) > self._bounds.session_bytes:
+            raise StoreFull(f"more than {self._bounds.session_bytes >> 20} MB were kept in this session")
         try:
             _write_all(self._fd, record)
         except OSError:
@@ -102,40 +106,61 @@ class Blobs:
             return
         self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.folder.mkdir(mode=0o700, exist_ok=True)
-        self._fd = os.open(self.folder / CONTENTS, _OPEN | os.O_CREAT, 0o600)
-        self._take()
-        sweep(self.folder)
+        self._take(_OPEN | os.O_CREAT)
+        sweep(self.folder, self._bounds)
 
     def _open_existing(self) -> None:
         if self._fd < 0:
             with contextlib.suppress(OSError):
-                self._fd = os.open(self.folder / CONTENTS, _OPEN)
-                self._take()
+                self._take(_OPEN)
 
-    def _take(self) -> None:
-        fcntl.flock(self._fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        self._read_index()
-
-    def _read_index(self) -> None:
-        end, offset = os.fstat(self._fd).st_size, 0
-        while offset + _HEAD.size <= end:
-            digest, length = _HEAD.unpack(os.pread(self._fd, _HEAD.size, offset))
-            if offset + _HEAD.size + length > end:
-                break
-            self._at[digest.hex()] = offset
-            offset += _HEAD.size + length
-        if offset < end:
-            os.ftruncate(self._fd, offset)
-        self._size = offset
+    def _take(self, flags: int) -> None:
+        """Open, hold and read what was kept; with an `OSError` nothing is open."""
+        path = self.folder / CONTENTS
+        fd = os.open(path, flags, 0o600)
+        try:
+            _hold(fd)
+            if not os.path.samestat(os.fstat(fd), path.stat()):
+                raise FileNotFoundError(errno.ENOENT, "it was swept at this very moment", str(path))
+            self._at, self._size = _read_index(fd)
+        except OSError:
+            os.close(fd)
+            raise
+        self._fd = fd
 
 
-def sweep(newest: Path) -> None:
+def _hold(fd: int) -> None:
+    """Share the lock of a store; who sweeps has it alone for a moment. Raises `BlockingIOError`."""
+    for _ in range(_TRIES):
+        with contextlib.suppress(BlockingIOError):
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return
+        time.sleep(_PAUSE_S)
+    fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+
+def _read_index(fd: int) -> tuple[dict[str, int], int]:
+    """Where each content stands, and where the next one goes; an unfinished end is cut off."""
+    at: dict[str, int] = {}
+    end, offset = os.fstat(fd).st_size, 0
+    while offset + _HEAD.size <= end:
+        digest, length = _HEAD.unpack(os.pread(fd, _HEAD.size, offset))
+        if offset + _HEAD.size + length > end:
+            break
+        at[digest.hex()] = offset
+        offset += _HEAD.size + length
+    if offset < end:
+        os.ftruncate(fd, offset)
+    return at, offset
+
+
+def sweep(newest: Path, bounds: Bounds) -> None:
     """Remove the oldest sessions' folders beside `newest`, past the number and the bytes that are kept."""
     found = [_age_and_size(folder) for folder in newest.parent.iterdir() if folder != newest]
     total = 0
     for number, (_, size, folder) in enumerate(sorted(found, reverse=True), 2):
         total += size
-        if (number > bounds.SESSIONS or total > bounds.SESSIONS_BYTES) and not _is_held(folder):
+        if (number > bounds.sessions or total > bounds.sessions_bytes) and not _is_held(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,20 +1,25 @@
 """How much is kept so that it can be taken back, and how long keeping it may take."""
 
-from typing import Final
+from dataclasses import dataclass
 
-FILE_BYTES: Final = 16 << 20
-"""Of one file; larger ones are named and left out."""
-WORKSPACE_ENTRIES: Final = 20_000
-WORKSPACE_BYTES: Final = 256 << 20
-"""Of all files around a shell command, or in a folder that `rmdir` removes."""
-SESSION_BYTES: Final = 1 << 30
-"""Of one session, each content once."""
-SESSIONS: Final = 20
-SESSIONS_BYTES: Final = 2 << 30
-"""Of all sessions, the running one aside; the oldest go first."""
-LISTING_S: Final = 5.0
-READING_S: Final = 20.0
-"""Seconds for a look at the workspace; past that no other is tried in the session."""
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bytes, numbers and seconds."""
+
+    file_bytes: int = 16 << 20
+    """Of one file; larger ones are named and left out."""
+    workspace_entries: int = 20_000
+    workspace_bytes: int = 256 << 20
+    """Of all files around a shell command, or in a folder that `rmdir` removes."""
+    session_bytes: int = 1 << 30
+    """Of one session, each content once."""
+    sessions: int = 20
+    sessions_bytes: int = 2 << 30
+    """Of all sessions, the running one aside; the oldest go first."""
+    listing_s: float = 5.0
+    reading_s: float = 20.0
+    """Seconds for a look at the workspace; past that no other is tried in the session."""
 
 
 class TooMuch(Exception):

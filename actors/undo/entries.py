@@ -12,8 +12,8 @@ from typing import Final, Literal
 import msgspec
 
 from actors.session.events import FileState
-from actors.undo import bounds
 from actors.undo.blobs import Blobs
+from actors.undo.bounds import Bounds
 from actors.undo.path_text import folder_of, to_text
 
 YOUNG_NS: Final = 50_000_000
@@ -85,8 +85,9 @@ def is_own(path: str) -> bool:
 class Entries:
     """Looks at the entries below one folder; remembers what it saw, so that a second look reads little."""
 
-    def __init__(self, root: Path, blobs: Blobs) -> None:
+    def __init__(self, root: Path, blobs: Blobs, bounds: Bounds) -> None:
         self.root = root
+        self.bounds = bounds
         self.seen: dict[str, Entry] = {}
         """Whose content is in the store."""
         self.stopping = False
@@ -160,10 +161,11 @@ class Entries:
 
     def _content(self, path: str, status: os.stat_result, folder: int) -> tuple[str, str]:
         """Name of a file's content, and why it could not be kept."""
-        if status.st_size > bounds.FILE_BYTES:
-            return "", f"larger than {bounds.FILE_BYTES >> 20} MB"
+        limit = self.bounds.file_bytes
+        if status.st_size > limit:
+            return "", f"larger than {limit >> 20} MB"
         try:
-            data = _read(path.rpartition("/")[2], folder, status.st_size)
+            data = _read(path.rpartition("/")[2], folder, status.st_size, limit)
         except FileNotFoundError:
             raise
         except OSError:
@@ -176,11 +178,12 @@ class Entries:
             return hashlib.sha256(data).hexdigest(), error.strerror or str(error)
 
 
-def _read(name: str, folder: int, size: int) -> bytes:
+def _read(name: str, folder: int, size: int, limit: int) -> bytes:
+    """A file that may grow while it is read: not much more than `limit` bytes of it."""
     opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     try:
         data = os.read(opened, size + 1)
-        while len(data) <= bounds.FILE_BYTES and (more := os.read(opened, bounds.FILE_BYTES)):
+        while len(data) <= limit and (more := os.read(opened, limit)):
             data += more
         return data
     finally:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from actors.files.rg import WALK, run_rg
-from actors.undo import bounds
+from actors.undo.bounds import Bounds, TooMuch, TooSlow
 
 IGNORE_FILES: Final = frozenset({".gitignore", ".ignore", ".rgignore"})
 
 
-async def list_files(root: Path) -> set[str]:
+async def list_files(root: Path, bounds: Bounds) -> set[str]:
     """Every regular file that the ignore rules do not exclude. Raises `TooMuch`, `ToolFailure`."""
     output = bytearray()
     count = 0
@@ -19,13 +19,13 @@ async def list_files(root: Path) -> set[str]:
     def take(chunk: bytes) -> None:
         nonlocal count
         count += chunk.count(0)
-        if count > bounds.WORKSPACE_ENTRIES:
-            raise bounds.TooMuch(f"the workspace has more than {bounds.WORKSPACE_ENTRIES:,} files")
+        if count > bounds.workspace_entries:
+            raise TooMuch(f"the workspace has more than {bounds.workspace_entries:,} files")
         output.extend(chunk)
 
-    end = await run_rg([*WALK, "--no-config", "--files", "--null"], root, take, bounds.LISTING_S)
+    end = await run_rg([*WALK, "--no-config", "--files", "--null"], root, take, bounds.listing_s)
     if end.status is None:
-        raise bounds.TooSlow("the workspace takes too long to list")
+        raise TooSlow("the workspace takes too long to list")
     return set(names_of(bytes(output)))
 
 

@@ -73,6 +73,12 @@ class UndoLog:
             case _:
                 pass
 
+    @property
+    def newest(self) -> int:
+        """The newest turn that may have changed files and stands; 0 when there is none."""
+        standing = (turn.turn for turn in reversed(self._standing) if turn.changes() or turn.unkept)
+        return next(standing, 0)
+
     def to_undo(self) -> TurnChanges | None:
         """The newest turn with changes that stand."""
         return next((turn for turn in reversed(self._standing) if turn.changes()), None)

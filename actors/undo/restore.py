@@ -97,12 +97,14 @@ class Restorer:
             taken_back = self._take_back(steps)
             raise RestoreFailed(stopped.path, stopped.reason, taken_back=taken_back) from stopped
 
-    def clear(self) -> None:
-        """Remove what a restore that was killed has left beside the files it was to write."""
+    def clear(self) -> bool:
+        """Remove what a restore that was killed has left beside the files it was to write; tell of one."""
         with contextlib.suppress(OSError, ValueError):
             for aside in json.loads(self._journal.read_text(encoding="utf-8")):
                 self._discard(to_name(aside))
             self._journal.unlink()
+            return True
+        return False
 
     def _take_back(self, steps: Iterable[Step]) -> bool:
         """Put what was done back; what was not needs no room on a disk that may be full."""

@@ -188,7 +188,7 @@ class FileSnapshots:
             raise self._given_up
         await self.in_thread(self.remember)
         try:
-            listed = await list_files(self._entries.root)
+            listed = await list_files(self._entries.root, self._entries.bounds)
             return await self.in_thread(look_at_listed, self._entries, listed, self._own)
         except TooSlow as slow:
             self._given_up = slow

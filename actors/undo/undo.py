@@ -11,6 +11,7 @@ import msgspec
 from actors.session.events import AnyEvent, FilesRestored
 from actors.undo import wording
 from actors.undo.blobs import Blobs, ContentLost
+from actors.undo.bounds import Bounds
 from actors.undo.effects import Effects
 from actors.undo.entries import Entries
 from actors.undo.log import TurnChanges, UndoLog
@@ -19,13 +20,18 @@ from actors.undo.restore import RestoreFailed, Restorer, Step, steps_of
 from actors.undo.snapshots import FileSnapshots, to_end, write_private
 from actors.undo.wording import Direction, names
 
+DEFAULT: Final = Bounds()
 EARLIER: Final = "earlier"
+INTERRUPTED: Final = (
+    "Fido ended while files were being taken back or made again; the same command again goes on where it "
+    "stopped."
+)
 
 
 class UndoRefused(Exception):
     """Told to the person; nothing was changed but with `partly_restored`.
 
-    `code` is `nothing_to_undo`, `nothing_to_redo`, `busy`, `changed_since`, `restore_failed` or
+    `code` is `nothing_to_undo`, `not_kept`, `nothing_to_redo`, `busy`, `changed_since`, `restore_failed` or
     `partly_restored`.
     """
 
@@ -57,6 +63,7 @@ class Undo:
         log: UndoLog,
         record: Callable[[AnyEvent], None],
         tell: Callable[[str], None],
+        bounds: Bounds = DEFAULT,
     ) -> None:
         """`folder` is the session's own in `$XDG_STATE_HOME/fido/undo/`; `record` feeds `log`, too.
 
@@ -64,15 +71,19 @@ class Undo:
         """
         self._folder = folder
         self._log = log
+        self._tell = tell
+        self._passed_over = 0
+        """The newest turn of which nothing was kept, once the person was told."""
         self._record = record
-        self._blobs = Blobs(folder)
-        entries = Entries(Path(os.path.realpath(workspace_root)), self._blobs)
+        self._blobs = Blobs(folder, bounds)
+        entries = Entries(Path(os.path.realpath(workspace_root)), self._blobs, bounds)
         self._restorer = Restorer(entries, Effects(entries, self._blobs), folder / "restoring")
         self.snapshots = FileSnapshots(entries, self._blobs, log, record, tell)
 
     async def recover(self) -> None:
         """Close what a crash has left open; before the first call and the first `undo`."""
-        await self.snapshots.in_thread(self._restorer.clear)
+        if await self.snapshots.in_thread(self._restorer.clear):
+            self._tell(INTERRUPTED)
         await self.snapshots.recover()
 
     async def undo(self) -> Restored:
@@ -85,6 +96,14 @@ class Undo:
                 "nothing_to_undo",
                 f"No turn of this session has file changes that could be taken back.{missed}",
                 "Use your version control for what is older.",
+            )
+        newest = self._log.newest
+        if newest != changes.turn and newest != self._passed_over:
+            self._passed_over = newest
+            raise UndoRefused(
+                "not_kept",
+                f"Turn {newest} may have changed what was not kept: {names(self._log.unkept_since(newest))}.",
+                f"Look there yourself; /undo again takes back turn {changes.turn}, which came before it.",
             )
         return await self._restore(changes, "undo")
 

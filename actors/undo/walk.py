@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from actors.undo import bounds
+from actors.undo.bounds import TooMuch, TooSlow
 from actors.undo.entries import FOLDER, OWN, Entries, Entry, is_own
 from actors.undo.ignore_rules import marks_of_rules
 from actors.undo.manifest import Manifest
@@ -30,13 +30,13 @@ def look_below(entries: Entries, path: str) -> Manifest:
     top = entries.at(path)
     if top is None:
         return Manifest({})
-    found, size = {path: top}, 0
+    found, size, bounds = {path: top}, 0, entries.bounds
     if top.kind == "folder":
         for inner, entry in _everything_in(entries, path):
             found[inner] = entry
             size += entry.size
-            if len(found) > bounds.WORKSPACE_ENTRIES or size > bounds.WORKSPACE_BYTES:
-                raise bounds.TooMuch(f"{to_text(path)} holds more than is kept")
+            if len(found) > bounds.workspace_entries or size > bounds.workspace_bytes:
+                raise TooMuch(f"{to_text(path)} holds more than is kept")
     return Manifest(found)
 
 
@@ -59,6 +59,7 @@ class _Walk:
 
     def __init__(self, entries: Entries, listed: Collection[str], own: str) -> None:
         self._entries = entries
+        self._bounds = entries.bounds
         self._listed = listed
         self._holding = _folders_of(listed)
         self._own = own
@@ -89,7 +90,7 @@ class _Walk:
             with self._failures(folder):
                 waiting += self._enter(folder, top)
             self._refuse_too_much()
-            _refuse_too_slow(began, bounds.LISTING_S)
+            _refuse_too_slow(began, self._bounds.listing_s)
             self._entries.go_on()
 
     @contextlib.contextmanager
@@ -129,7 +130,7 @@ class _Walk:
 
     def _is_known(self, path: str, status: os.stat_result) -> bool:
         """Take in a file that is as it was seen last."""
-        if status.st_size <= bounds.FILE_BYTES:
+        if status.st_size <= self._bounds.file_bytes:
             self._bytes += status.st_size
         entry = self._entries.seen.get(path)
         if entry is None or not entry.is_as(status):
@@ -163,17 +164,16 @@ class _Walk:
                 self.excluded.add(path)
 
     def _refuse_too_much(self) -> None:
-        if len(self.found) + len(self.excluded) > 2 * bounds.WORKSPACE_ENTRIES:
-            raise bounds.TooMuch(
-                f"the workspace has more than {bounds.WORKSPACE_ENTRIES:,} folders, links and ignored files"
-            )
-        if self._bytes > bounds.WORKSPACE_BYTES:
-            raise bounds.TooMuch(f"the workspace has more than {bounds.WORKSPACE_BYTES >> 20} MB of files")
+        most = self._bounds.workspace_entries
+        if len(self.found) + len(self.excluded) > 2 * most:
+            raise TooMuch(f"the workspace has more than {most:,} folders, links and ignored files")
+        if self._bytes > self._bounds.workspace_bytes:
+            raise TooMuch(f"the workspace has more than {self._bounds.workspace_bytes >> 20} MB of files")
 
     def _read(self) -> None:
         began = time.monotonic()
         for folder, files in self._stale.items():
-            _refuse_too_slow(began, bounds.READING_S)
+            _refuse_too_slow(began, self._bounds.reading_s)
             with self._failures(folder), self._entries.open_folder(folder) as opened:
                 for path, status in files:
                     self._entries.go_on()
@@ -183,7 +183,7 @@ class _Walk:
 
 def _refuse_too_slow(began: float, most: float) -> None:
     if time.monotonic() - began > most:
-        raise bounds.TooSlow(f"looking at the workspace takes more than {most:.0f} s")
+        raise TooSlow(f"looking at the workspace takes more than {most:.0f} s")
 
 
 def _quiet(path: str, entry: "os.DirEntry[str]", folder: int, depth: int) -> dict[str, Entry]:

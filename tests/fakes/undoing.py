@@ -5,6 +5,7 @@ import os
 import stat
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from actors.tools.patch import Patch
 from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
 from actors.tools.tool import Tool, ToolOutput
+from actors.undo.bounds import Bounds
 from actors.undo.log import UndoLog
 from actors.undo.undo import Restored, Undo, UndoRefused
 from tests.fakes.calling import call
@@ -36,6 +38,7 @@ class Session:
         self.folder = base / "state" / "fido" / "undo" / "s-1"
         self.events: list[AnyEvent] = []
         self.told: list[str] = []
+        self.bounds = Bounds()
         self.dies_at: Callable[[AnyEvent], bool] = lambda event: False
         self.start()
 
@@ -44,7 +47,12 @@ class Session:
         self._dead = False
         self.dies_at = lambda event: False
         self.log = UndoLog(self.events)
-        self.undoer = Undo(self.root, self.folder, self.log, self._record, self.told.append)
+        self.undoer = Undo(self.root, self.folder, self.log, self._record, self.told.append, self.bounds)
+
+    def bounded(self, **changes: float) -> None:
+        """Go on with other bounds."""
+        self.bounds = replace(self.bounds, **changes)  # type: ignore[arg-type]
+        self.restart()
 
     def restart(self) -> None:
         """A crash, and the life behind it."""
