@@ -105,9 +105,9 @@ class _Known:
         self.files: dict[str, list[tuple[int, int]]] = {}
         """First and last lines."""
         for deed in deeds:
-            if deed.kind == "command":
+            if deed.kind == "command" and deed.subject:
                 self.commands[deed.subject] = deed.ok
-            elif deed.ok:
+            elif deed.kind == "file" and deed.ok:
                 self.files.setdefault(deed.subject, []).append((deed.first_line, deed.last_line))
 
     @cached_property
