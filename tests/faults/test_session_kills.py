@@ -242,7 +242,8 @@ def test_a_parent_that_is_killed_at_random_moments_loses_and_repeats_nothing() -
         finally:
             warm.close()
         assert warm.errors() == ""
-        assert server.violations == []
+        # A parent that is killed while it sends leaves half a request.
+        assert [told for told in server.violations if "Input data was truncated" not in told] == []
     took = time.monotonic() - begun
     print(f"{KILLS} kills, {prompts} prompts, {finished} turns to the end, {took:.0f} s")
     assert prompts > KILLS / 3
