@@ -21,6 +21,7 @@ from actors.conversation import (
     encode_user,
 )
 from actors.plan.delivery import plan_result, restoring
+from actors.sent_message import read
 from actors.session.events import (
     ConversationCompacted,
     MessageAppended,
@@ -89,10 +90,10 @@ def test_any_conversation_is_rewritten_to_one_that_a_strict_server_takes(
     assert new[0] is messages[0]
     assert not any(one["role"] == two["role"] == "assistant" for one, two in pairwise(said))
     if has_plan:
-        assert newest_result(said) == rewrite.read(PLAN[1]).text
+        assert newest_result(said) == read(PLAN[1]).text
     if running:
-        live = [message for message in messages if rewrite.read(message).role == "user"][-1]
-        assert [m for m in new if rewrite.read(m).role == "user"][1:] == [live]
+        live = [message for message in messages if read(message).role == "user"][-1]
+        assert [m for m in new if read(m).role == "user"][1:] == [live]
     fixed = rewrite.rewritten(messages, "record", "summary", pair, running=running, rounds=0)
     assert weight(new) <= weight(fixed) + budget
 
@@ -105,9 +106,9 @@ def test_trimming_keeps_every_message_and_every_word_of_the_user(
     messages = data.draw(turns(running=running))
     new = with_plan(trimmed(messages, limit), PLAN)
     said = spoken(new)
-    assert newest_result(said) == rewrite.read(PLAN[1]).text
-    without_results = [m for m in messages if rewrite.read(m).role != "tool"]
-    assert [m for m in new if rewrite.read(m).role != "tool" and m != PLAN[0]] == without_results
+    assert newest_result(said) == read(PLAN[1]).text
+    without_results = [m for m in messages if read(m).role != "tool"]
+    assert [m for m in new if read(m).role != "tool" and m != PLAN[0]] == without_results
     assert weight(trimmed(messages, limit)) <= weight(messages)
     assert trimmed(messages, weight(messages) + len(messages)) == messages
 
@@ -116,10 +117,10 @@ def test_trimming_drops_the_oldest_results_first_and_the_newest_round_never() ->
     messages = [SYSTEM, encode_user("go")]
     for name in ("old", "middle", "new"):
         messages += [encode_assistant("", [call(name)]), encode_tool_result(name, name * 1_000)]
-    contents = [rewrite.read(m).text for m in trimmed(messages, 6_500) if rewrite.read(m).role == "tool"]
+    contents = [read(m).text for m in trimmed(messages, 6_500) if read(m).role == "tool"]
     assert contents[0] == "[3,000 characters dropped by Fido to fit the model's window]"
     assert contents[1:] == ["middle" * 1_000, "new" * 1_000] or contents[2] == "new" * 1_000
-    assert rewrite.read(trimmed(messages, 0)[-1]).text == "new" * 1_000
+    assert read(trimmed(messages, 0)[-1]).text == "new" * 1_000
 
 
 def test_the_newest_rounds_are_kept_whole_and_the_oldest_go() -> None:
@@ -152,7 +153,7 @@ def test_the_last_full_plan_is_found_and_a_refusal_is_none() -> None:
         ]
     pair = rewrite.latest_plan(messages, "plan00001")
     assert pair
-    assert (rewrite.read(pair[1]).text, rewrite.read(pair[1]).tool_call_id) == (full, "plan00001")
+    assert (read(pair[1]).text, read(pair[1]).tool_call_id) == (full, "plan00001")
     assert rewrite.latest_plan(messages[:2], "plan00001") == ()
 
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from actors.conversation import Conversation
 from actors.plan.delivery import plan_result
 from actors.provider.interface import ProviderError
-from actors.session.history import fold
 from ipc.messages import ModelAnswer, StreamEvent, TextDelta, ToolCall, Usage
 from tests.fakes.compacting import SYSTEM, Session
 from tests.fakes.models import ScriptedProvider, Step, calls
 from tests.fakes.plans import plan, step
+from tests.fakes.session_events import fold
 
 REQUESTS_A_TURN = 40
 

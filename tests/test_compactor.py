@@ -14,12 +14,12 @@ from actors.conversation import Conversation
 from actors.plan.delivery import plan_result, restoring
 from actors.provider.interface import ProviderError
 from actors.session.events import AnyEvent, ConversationCompacted, UsageRecorded
-from actors.session.history import fold
 from actors.turn import TurnOutcome
 from ipc.messages import CompactionStarted, ModelAnswer, RetryScheduled, StreamEvent, TextDelta, Usage
 from tests.fakes.compacting import SYSTEM, Session, roles
 from tests.fakes.models import ScriptedProvider, calls
 from tests.fakes.plans import plan, step
+from tests.fakes.session_events import fold
 
 DEADLINE_S = 20
 LONG = "line of a file\n" * 1_880

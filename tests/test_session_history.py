@@ -17,10 +17,10 @@ from actors.session.events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session.history import History, add_usage, fold
+from actors.session.history import History, add_usage
 from ipc.messages import Usage
 from tests.fakes.plans import plan, step
-from tests.fakes.session_events import HEADER, appended, asks, begun, prompted, result, said
+from tests.fakes.session_events import HEADER, appended, asks, begun, fold, prompted, result, said
 
 PROMPT = prompted()
 ENDED = TurnEnded(turn=1, status="completed", final_text="done")
@@ -68,12 +68,12 @@ def test_a_finished_session_folds_to_its_very_bytes() -> None:
     assert history.messages == tuple(
         bytes(event.message) for event in events if isinstance(event, MessageAppended)
     )
-    assert (history.turns, history.interrupted) == (1, None)
+    assert (history.turns, history.running) == (1, None)
 
 
 def test_an_empty_log_is_an_empty_history() -> None:
     history = fold([])
-    assert (history.messages, history.turns, history.interrupted, history.usage) == ((), 0, None, Usage())
+    assert (history.messages, history.turns, history.running, history.usage) == ((), 0, None, Usage())
 
 
 def test_plan_is_an_event_and_never_a_message() -> None:
@@ -103,7 +103,7 @@ def test_a_call_that_was_running_gets_an_honest_result() -> None:
     assert error["code"] == "interrupted"
     assert "may have taken effect" in error["message"]
     assert error["next_step"]
-    assert history.interrupted == 1
+    assert history.running is not None
 
 
 def test_a_call_that_never_began_is_told_apart() -> None:
@@ -133,7 +133,7 @@ def test_a_lost_result_is_stood_in_for_at_its_place() -> None:
         "assistant",
     ]
     assert read(history)[3]["content"] == "fine"
-    assert history.interrupted is None
+    assert history.running is None
 
 
 def test_a_result_nobody_asked_for_is_left_out() -> None:
@@ -152,7 +152,8 @@ def test_a_prompt_after_an_interruption_stands_behind_the_closed_calls() -> None
     later = [PromptTaken(turn=2, text="again", at="now"), appended(encode_user("again"), turn=2)]
     history = fold([*PROMPT, asks("a"), begun("a"), *later])
     assert [message["role"] for message in read(history)] == ["user", "assistant", "tool", "user"]
-    assert history.interrupted == 2
+    assert history.running is not None
+    assert history.running.turn == 2
 
 
 # --- any loss ----------------------------------------------------------------------------------------------

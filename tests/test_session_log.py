@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from actors.conversation import encode_tool_result
 from actors.session.events import CallStarted, ConversationCompacted, MessageAppended, PromptTaken
-from actors.session.history import History, fold
+from actors.session.history import History
 from actors.session.log import LogFailed, Recovery, SessionLog, read_log
 from actors.session.replay import Replay
 from actors.session.summaries import summaries
@@ -24,6 +24,7 @@ from tests.fakes.launch import DEADLINE_S, ROOT
 from tests.fakes.session_events import (
     HEADER,
     conversation,
+    fold,
     messages,
     opened,
     refusal_to_open,

@@ -21,7 +21,7 @@ from actors.session.events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session.history import History, fold
+from actors.session.history import History
 from actors.session.invariants import Invariants
 from actors.session.log import LogFailed, SessionLog, read_log
 from actors.session.recorder import Recorder
@@ -37,6 +37,7 @@ from tests.fakes.session_events import (
     asks,
     begun,
     done,
+    fold,
     prompted,
     result,
     said,

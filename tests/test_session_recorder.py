@@ -10,7 +10,7 @@ import pytest
 
 from actors.conversation import encode_user
 from actors.session.events import AnyEvent, CallEnded, MessageAppended, TurnEnded
-from actors.session.history import History, fold
+from actors.session.history import History
 from actors.session.log import SessionLog, read_log
 from actors.session.recorder import WRITTEN_AGAIN, Recorder
 from actors.settings import Prices
@@ -31,6 +31,7 @@ from tests.fakes.session_events import (
     begun,
     done,
     facts_of,
+    fold,
     prompted,
     small_files,
 )

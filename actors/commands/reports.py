@@ -18,6 +18,7 @@ from actors.headless_output import json_line
 from actors.last_words import say
 from actors.plan.age import age
 from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain, peek
+from actors.resume import running_sessions
 from actors.session.summaries import summaries
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace, live_runs, run_root
@@ -65,7 +66,7 @@ def _report(command: str, workspace: Path, options: Namespace) -> None:
             _print(plan, ["The plan is cleared."], as_json=options.json)
         case "plan":
             plan = asyncio.run(show_plan(workspace))
-            lines = plan_lines(plan, _running_sessions(workspace), datetime.now(UTC))
+            lines = plan_lines(plan, running_sessions(run_root(os.environ), workspace), datetime.now(UTC))
             _print(plan, lines, as_json=options.json)
         case "sessions":
             sessions = _sessions(workspace)
@@ -161,15 +162,11 @@ def _item_lines(item: PlanItem) -> Iterator[str]:
             yield f"      {label}: {clean_line(text, 2_000)}"
 
 
-def _running_sessions(workspace: Path) -> set[str]:
-    return {run.session_id for run in live_runs(run_root(dict(os.environ)), str(workspace))}
-
-
 # --- sessions ----------------------------------------------------------------------------------------
 
 
 def _sessions(workspace: Path) -> list[SessionSummary]:
-    running = {run.session_id for run in live_runs(run_root(dict(os.environ)), str(workspace))}
+    running = running_sessions(run_root(os.environ), workspace)
     return summaries(state_directory(os.environ) / "sessions", str(workspace), running)
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from actors.conversation import encode_assistant, encode_tool_result, encode_user
 from actors.plan.delivery import TOOL
+from actors.sent_message import read
 from ipc.messages import ToolCall
 
 Messages = Sequence[bytes]
@@ -21,32 +22,6 @@ Pair = tuple[bytes, bytes] | tuple[()]
 """A call of `update_plan` and its result; empty when there is no plan."""
 
 _CUT: Final = "[{:,} characters dropped by Fido to fit the model's window]"
-
-
-class _Function(msgspec.Struct, frozen=True):
-    name: str = ""
-    arguments: str = ""
-
-
-class _Call(msgspec.Struct, frozen=True):
-    id: str
-    function: _Function = _Function()
-
-
-class Message(msgspec.Struct, frozen=True):
-    """As much of a message as compaction looks at."""
-
-    role: str
-    content: object = None
-    tool_calls: tuple[_Call, ...] | None = None
-    tool_call_id: str = ""
-
-    @property
-    def text(self) -> str:
-        return self.content if isinstance(self.content, str) else ""
-
-
-read = msgspec.json.Decoder(Message).decode
 
 
 _LEAST_SHARE: Final = 2_000

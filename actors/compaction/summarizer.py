@@ -7,9 +7,10 @@ from contextlib import aclosing
 from typing import Final, NamedTuple, Protocol
 
 from actors.compaction.record import request_for
-from actors.compaction.rewrite import read, shortened, weight
+from actors.compaction.rewrite import shortened, weight
 from actors.conversation import Conversation, encode_user
 from actors.provider.interface import Provider, ProviderError
+from actors.sent_message import read
 from ipc.messages import ModelAnswer, RetryScheduled, StreamEvent, TextDelta, Usage
 
 DEADLINE_S: Final = 300.0

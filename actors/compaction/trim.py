@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Final
 
-from actors.compaction.rewrite import Messages, Pair, cut_mark, live_position, read, rounds_of
+from actors.compaction.rewrite import Messages, Pair, cut_mark, live_position, rounds_of
 from actors.conversation import encode_tool_result
+from actors.sent_message import read
 
 WORTH: Final = 400
 """Bytes of a result below which a mark in its place saves nothing."""

@@ -14,25 +14,7 @@ import msgspec
 
 from actors.calls import failure
 from actors.conversation import encode_tool_result, encode_user
-
-
-class _Function(msgspec.Struct, frozen=True):
-    name: str = ""
-
-
-class _Call(msgspec.Struct, frozen=True):
-    id: str
-    function: _Function = _Function()
-
-
-class _Message(msgspec.Struct, frozen=True):
-    role: str
-    content: object = None
-    tool_calls: tuple[_Call, ...] | None = None
-    tool_call_id: str = ""
-
-
-_decode = msgspec.json.Decoder(_Message).decode
+from actors.sent_message import SentCall, read
 
 
 class _Prompt(msgspec.Struct, frozen=True):
@@ -111,11 +93,11 @@ class _Balanced:
     def __init__(self) -> None:
         self.kept: list[bytes] = []
         self.begun: set[str] = set()
-        self._open: list[_Call] = []
+        self._open: list[SentCall] = []
 
     def add(self, encoded: bytes) -> None:
         try:
-            message = _decode(encoded)
+            message = read(encoded)
         except msgspec.ValidationError:
             return
         if message.role == "tool":
@@ -150,7 +132,7 @@ def _is_empty(content: object) -> bool:
     return not content or (isinstance(content, str) and not content.strip())
 
 
-def _interrupted(call: _Call, begun: bool) -> str:
+def _interrupted(call: SentCall, begun: bool) -> str:
     name = call.function.name or "the tool"
     if begun:
         message = (

@@ -1,7 +1,5 @@
 """What a session's events add up to; the same fold live and after a restart (pure)."""
 
-from collections.abc import Iterable
-
 from actors.prompts.asides import told_with
 from actors.session.balance import Messages
 from actors.session.events import (
@@ -59,11 +57,6 @@ class History:
         """What stands at the end of `messages` in place of what is not in the log."""
         return self._messages.stand_ins()
 
-    @property
-    def interrupted(self) -> int | None:
-        """The turn that was running when the session broke off."""
-        return self.turns if self.running else None
-
     def turn_of(self, run_id: str) -> int | None:
         """The turn that a run began with; None when it has not begun."""
         return self._turn_of.get(run_id)
@@ -115,14 +108,6 @@ class History:
             self.subagent_usage = add_usage(self.subagent_usage, spent)
         elif not event.summary:
             self.context_tokens = spent.prompt_tokens + spent.completion_tokens
-
-
-def fold(events: Iterable[AnyEvent]) -> History:
-    """Add up the events of one session."""
-    history = History()
-    for event in events:
-        history.apply(event)
-    return history
 
 
 def add_usage(one: Usage, other: Usage) -> Usage:

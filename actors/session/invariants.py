@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from actors.sent_message import SentMessage, read
 from actors.session.events import (
     AnyEvent,
     CallEnded,
@@ -36,19 +37,6 @@ class BrokenInvariant(BaseException):
         self.event = event
 
 
-class _Call(msgspec.Struct):
-    id: str
-
-
-class _Message(msgspec.Struct):
-    role: str
-    tool_calls: tuple[_Call, ...] = ()
-    tool_call_id: str = ""
-
-
-_decode = msgspec.json.Decoder(_Message).decode
-
-
 class _Dialogue:
     """The order of messages: the system message first, each call answered once, in order, before anything."""
 
@@ -57,7 +45,7 @@ class _Dialogue:
         """Calls of the last answer that have no result, in order."""
         self._system = system
 
-    def broken_by(self, message: _Message) -> str:
+    def broken_by(self, message: SentMessage) -> str:
         """The rule that a message breaks here; empty when it may follow."""
         if message.role == "system":
             return "there is one system message" if self._system else ""
@@ -73,14 +61,14 @@ class _Dialogue:
         """Name the calls that have no result; empty when all have one."""
         return f"every call has its result first; due are {', '.join(self.due)}" if self.due else ""
 
-    def join(self, message: _Message) -> None:
+    def join(self, message: SentMessage) -> None:
         match message.role:
             case "system":
                 self._system = True
             case "tool":
                 self.due = [call_id for call_id in self.due if call_id != message.tool_call_id]
             case _:
-                self.due = [call.id for call in message.tool_calls]
+                self.due = [call.id for call in message.tool_calls or ()]
 
 
 class Invariants:
@@ -114,7 +102,7 @@ class Invariants:
                 self._running = 0
                 self._dialogue.due.clear()
             case MessageAppended(message=raw):
-                self._dialogue.join(_decode(raw))
+                self._dialogue.join(read(raw))
             case ConversationCompacted():
                 self._dialogue.due.clear()
             case CallStarted(call_id=call_id):
@@ -138,7 +126,7 @@ class Invariants:
             case TurnEnded(turn=turn):
                 return self._outside(turn) or self._dialogue.unanswered()
             case MessageAppended(turn=turn, message=raw):
-                message = _decode(raw)
+                message = read(raw)
                 outside = "" if message.role == "system" else self._outside(turn)
                 return self._dialogue.broken_by(message) or outside
             case ConversationCompacted(messages=messages):
@@ -166,7 +154,7 @@ def _broken_in(messages: Iterable[msgspec.Raw]) -> str:
     """The rule that a whole conversation behind the system message breaks."""
     dialogue = _Dialogue(system=True)
     for raw in messages:
-        message = _decode(raw)
+        message = read(raw)
         if rule := dialogue.broken_by(message):
             return rule
         dialogue.join(message)

@@ -21,7 +21,7 @@ from actors.session.events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session.history import fold
+from actors.session.history import History
 from actors.session.invariants import Invariants
 from actors.session.log import LogFailed, Recovery, SessionLog, read_log
 from actors.session.replay import SHOWN, Replay
@@ -178,3 +178,11 @@ def refusal_to_open(code: str, path: Path) -> LogFailed:
     assert refused.code == code
     assert refused.next_step
     return refused
+
+
+def fold(events: Iterable[AnyEvent]) -> History:
+    """Add up the events of one session."""
+    history = History()
+    for event in events:
+        history.apply(event)
+    return history

@@ -19,7 +19,6 @@ import msgspec
 import pytest
 
 from actors.session.events import AnyEvent, CallStarted, PlanWritten, PromptTaken, TurnEnded
-from actors.session.history import fold
 from ipc.bus import Follower
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
@@ -33,7 +32,7 @@ from tests.fakes.file_writes import FileWrites
 from tests.fakes.launch import launch
 from tests.fakes.places import run_place
 from tests.fakes.scripted_server import ScriptedServer
-from tests.fakes.session_events import check_log
+from tests.fakes.session_events import check_log, fold
 from tests.fakes.warm_parent import WarmParent
 
 LONG = os.environ.get("FIDO_FAULTS") == "long"
