@@ -8,6 +8,7 @@ import msgspec
 from ipc.messages import (
     AnyFact,
     CompactionFinished,
+    Level,
     MessageDelta,
     NoticeRaised,
     Plan,
@@ -205,9 +206,10 @@ def told_as_notice(fact: CompactionFinished) -> NoticeRaised:
         return NoticeRaised(
             level="warning", message=f"The conversation was not compacted. {fact.detail}".strip()
         )
+    what: tuple[Level, str] = ("info", "compacted") if fact.method == "summary" else ("warning", "cut")
     sizes = f"{fact.before_tokens:,} to about {fact.after_tokens:,} tokens"
     return NoticeRaised(
-        level="info", message=f"The conversation was compacted: {sizes}. {fact.detail}".strip()
+        level=what[0], message=f"The conversation was {what[1]}: {sizes}. {fact.detail}".strip()
     )
 
 

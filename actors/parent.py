@@ -307,7 +307,7 @@ class Parent(Actor):
     async def _list_sessions(self) -> AnyReply:
         running = running_sessions(self.place.directory.parent, self._workspace)
         found = await asyncio.to_thread(summaries, self._sessions, str(self._workspace), running)
-        return SessionsListed(sessions=tuple(found))
+        return SessionsListed(sessions=tuple(one for one in found if one.turns))
 
     def _open_other(self, session_id: str) -> Answer:
         """End, and come back with another session: there is one way to open one, which a crash takes, too."""

@@ -80,7 +80,7 @@ def test_stream_json_has_one_object_a_line_with_the_fields_of_the_contract() -> 
         assert set(line) == {"type", *FIELDS[line["type"]]}
     assert lines[5]["plan"]["items"][0] == {
         "id": "a", "title": "Look", "status": "in_progress", "details": "", "dependencies": [],
-        "next_action": "x", "evidence": [],
+        "next_action": "x", "evidence": [], "verdicts": [],
     }  # fmt: skip
 
 

@@ -79,9 +79,11 @@ def test_a_prompt_is_counted_once_wherever_the_log_is_cut_into_chunks(tmp_path: 
     assert [summary.turns for summary in summaries(tmp_path, "/w", ())] == [3]
 
 
-def test_a_session_that_was_asked_nothing_is_left_out(tmp_path: Path) -> None:
+def test_a_session_that_was_asked_nothing_is_left_out_unless_it_runs(tmp_path: Path) -> None:
     written(tmp_path, said("hello"))
     assert summaries(tmp_path, "/w", ()) == []
+    (running,) = summaries(tmp_path, "/w", {HEADER.session_id})
+    assert (running.turns, running.first_prompt, running.running) == (0, "", True)
     assert summaries(tmp_path / "none", "/w", ()) == []
 
 

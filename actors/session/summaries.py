@@ -22,7 +22,7 @@ _PROMPT: Final = b'"event":{"type":"PromptTaken",'
 
 
 def summaries(directory: Path, workspace: str, running: Collection[str]) -> list[SessionSummary]:
-    """The sessions of a workspace (absolute path) that were asked something, the last changed first.
+    """The sessions of a workspace (absolute path) that run or were asked something, the last changed first.
 
     `running` are the ids of those that a process has open. Logs that can not be read are passed over.
     """
@@ -39,16 +39,16 @@ def _summary(file: BinaryIO, workspace: str, running: Collection[str]) -> Sessio
     started = event_in(file.readline(_LONGEST_LINE))
     if not isinstance(started, SessionStarted) or started.workspace != workspace:
         return None
-    first = _first_prompt(file)
-    if first is None:
+    first, running_now = _first_prompt(file), started.session_id in running
+    if first is None and not running_now:
         return None
     return SessionSummary(
         session_id=started.session_id,
         started_at=started.at,
         model=started.model,
-        turns=1 + _prompts(file),
-        running=started.session_id in running,
-        first_prompt=first.text[:FIRST_PROMPT],
+        turns=1 + _prompts(file) if first else 0,
+        running=running_now,
+        first_prompt=first.text[:FIRST_PROMPT] if first else "",
         changed_at=timestamp(os.fstat(file.fileno()).st_mtime),
     )
 
