@@ -73,11 +73,11 @@ class Prices(Table):
     """US dollars for a million tokens; the cost is shown when these are set."""
 
     prompt: Annotated[float, Field(ge=0)]
-    """Tokens sent that no cache served."""
+    """US dollars for a million tokens sent that no cache served."""
     cached: Annotated[float, Field(ge=0)] = 0.0
-    """Tokens sent that the provider's cache served."""
+    """US dollars for a million tokens sent that the provider's cache served."""
     completion: Annotated[float, Field(ge=0)]
-    """Tokens generated."""
+    """US dollars for a million tokens generated."""
 
 
 def _known_tool(name: str) -> str:

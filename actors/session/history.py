@@ -1,5 +1,7 @@
 """What a session's events add up to; the same fold live and after a restart (pure)."""
 
+from typing import Final
+
 from actors.prompts.asides import told_with
 from actors.session.balance import Messages
 from actors.session.events import (
@@ -16,6 +18,9 @@ from actors.session.events import (
     UsageRecorded,
 )
 from ipc.messages import Plan, Usage
+
+COST_DIGITS: Final = 12
+"""Decimal places of a cost: prices are for a million tokens; what lies behind is the noise of floats."""
 
 
 class History:
@@ -117,5 +122,5 @@ def add_usage(one: Usage, other: Usage) -> Usage:
         prompt_tokens=one.prompt_tokens + other.prompt_tokens,
         cached_tokens=one.cached_tokens + other.cached_tokens,
         completion_tokens=one.completion_tokens + other.completion_tokens,
-        cost_usd=(one.cost_usd or 0.0) + (other.cost_usd or 0.0) if known else None,
+        cost_usd=round((one.cost_usd or 0.0) + (other.cost_usd or 0.0), COST_DIGITS) if known else None,
     )

@@ -21,7 +21,7 @@ from actors.session.events import (
     TurnEnded,
     UsageRecorded,
 )
-from actors.session.history import History
+from actors.session.history import COST_DIGITS, History
 from actors.session.log import LogFailed, SessionLog
 from actors.settings import Prices
 from actors.turn import TurnOutcome
@@ -237,4 +237,4 @@ class Recorder:
             + usage.cached_tokens * self._prices.cached
             + usage.completion_tokens * self._prices.completion
         )
-        return msgspec.structs.replace(usage, cost_usd=dollars / 1_000_000)
+        return msgspec.structs.replace(usage, cost_usd=round(dollars / 1_000_000, COST_DIGITS))
