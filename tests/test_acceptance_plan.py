@@ -205,7 +205,7 @@ def test_the_latest_full_result_remains_available_after_turn_handoff_and_compact
     handed = plan_results(fido.server.requests[-1])
     assert json.loads(handed[0]) == fido.plan
     usage = {"prompt_tokens": 9_000, "completion_tokens": 10, "total_tokens": 9_010}
-    fido.configure("context_window = 10000")
+    fido.configure("context_window = 11000")
     changed = NEXT | {"status": "blocked", "next_action": "Ask"}
     fido.server.add(
         call("update_plan", {"reason": "blocked", "items": [FULL, changed]}, usage=usage),
