@@ -1,6 +1,7 @@
 """What the plan must do: each acceptance sentence a test, through the real processes and a strict server."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
@@ -20,6 +21,7 @@ from tests.fakes.plans import plan, step
 from tests.fakes.screen import Desktop
 from tests.fakes.scripted_server import ScriptedServer
 
+ROOT = Path(__file__).parent.parent
 UPDATES = 1_000
 FULL = {
     "id": "look",
@@ -135,7 +137,7 @@ def test_a_multi_step_request_can_create_update_reload_and_clear_a_plan(fido: Fi
     fido.server.assert_done()
 
 
-def test_the_current_plan_is_available_after_restarting_and_delivered_as_a_full_tool_result(
+def test_the_current_plan_is_available_after_restarting_fido_and_delivered_as_a_full_tool_result(
     fido: Fido,
 ) -> None:
     fido.server.add(update(FULL, NEXT), say("half"))
@@ -180,7 +182,9 @@ def test_every_successful_update_plan_response_contains_the_complete_normalized_
     assert {"version", "revision", "updatedAt", "reason", "items"} <= result.keys()
 
 
-def test_updating_the_plan_does_not_mutate_the_system_message_nor_force_a_rebuilt_prefix(fido: Fido) -> None:
+def test_updating_the_plan_does_not_mutate_the_system_message_or_force_a_rebuilt_cached_prefix(
+    fido: Fido,
+) -> None:
     fido.configure("context_window = 100000000")
     rounds, each = 25, UPDATES // 25
     for number in range(rounds):
@@ -198,7 +202,9 @@ def test_updating_the_plan_does_not_mutate_the_system_message_nor_force_a_rebuil
     assert started.system_sha256
 
 
-def test_the_latest_full_result_remains_available_after_turn_handoff_and_compaction(fido: Fido) -> None:
+def test_the_latest_full_plan_state_tool_result_remains_available_after_turn_handoff_and_compaction(
+    fido: Fido,
+) -> None:
     fido.server.add(update(FULL, NEXT), say("half"), say("handed over"))
     assert fido.run("first").status == 0
     assert fido.run("second").status == 0
@@ -269,7 +275,9 @@ def test_a_plan_update_does_not_modify_source_files_or_appear_in_the_undo_log(fi
 
 
 @pytest.mark.parametrize("columns", [120, 200])
-def test_the_ui_renders_every_current_todo_item_in_a_persistent_box_on_the_right_side(columns: int) -> None:
+def test_the_ui_renders_every_current_todo_item_in_a_persistent_box_anchored_to_the_right_side(
+    columns: int,
+) -> None:
     items = [step(f"step-{number}", title=f"Do part {number}") for number in range(6)]
     desk = Desktop(columns, 40).tell(PlanChanged(plan=plan(*items)))
     for item in items:
@@ -280,6 +288,17 @@ def test_the_ui_renders_every_current_todo_item_in_a_persistent_box_on_the_right
 
 
 # --- the source's acceptance lines: regression --------------------------------------------------------------
+
+
+def test_existing_tests_remain_green() -> None:
+    """What lands has run all of them: none is left out of the run, none is skipped for good or may fail."""
+    ci, makefile = (ROOT / ".ci" / "run").read_text(encoding="utf-8"), (ROOT / "Makefile").read_text("utf-8")
+    assert re.search(r"^make VENV=\S+ test$", ci, re.MULTILINE)
+    assert re.search(r"^test:.*\n\t@\$\(BIN\)/python -m pytest -q \$\(ARGS\)$", makefile, re.MULTILINE)
+    tests = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    assert len(tests) > 100
+    left_out = re.compile(r"^\s*@pytest\.mark\.(?:skip\b|xfail)", re.MULTILINE)
+    assert not [text for text in tests if left_out.search(text)]
 
 
 def test_no_new_tool_duplicates_an_existing_shell_operation() -> None:
