@@ -1,10 +1,14 @@
 """A tool call's arguments and its result, as values (pure)."""
 
+import re
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
 from ipc.messages import ToolCall, ToolStatus
+
+_TRAILING_COMMA: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(,)(?=\s*[\]}])', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +44,33 @@ def argument_object(call: ToolCall) -> dict[str, object]:
         raise ValueError(str(error)) from error
 
 
+def without_trailing_comma(text: str) -> str:
+    """The text without the one comma that keeps it from being JSON; as it is where it has other faults.
+
+    A comma with nothing before it, as in `[,]`, stands for something that is missing: it stays.
+    """
+    commas = [found.start() for found in _TRAILING_COMMA.finditer(text) if found[1]]
+    if len(commas) != 1:
+        return text
+    before, behind = text[: commas[0]], text[commas[0] + 1 :]
+    if before.rstrip().endswith(("[", "{")):
+        return text
+    try:
+        msgspec.json.decode(before + behind)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return text
+    return before + behind
+
+
+def mended(call: ToolCall) -> ToolCall:
+    """The call without the one trailing comma in its arguments; the call itself when there is no such."""
+    text = without_trailing_comma(call.arguments)
+    return call if text == call.arguments else msgspec.structs.replace(call, arguments=text)
+
+
 def sendable(call: ToolCall) -> ToolCall:
     """The call as a strict server takes it back: its arguments are a JSON object."""
+    call = mended(call)
     try:
         broken = not argument_object(call) and call.arguments.strip() in ("", "null")
     except ValueError:

@@ -5,17 +5,18 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from pydantic import ValidationError
 
-from actors.calls import ToolResult, argument_object, failure
+from actors.calls import ToolResult, argument_object, failure, mended
 from actors.tools.tool import Invocation, Tool, ToolFailure, ToolInput, ToolOutput
 from ipc.messages import ToolCall
 
 log = logging.getLogger(__name__)
 
 AnyTool = Tool[Any]
+COMMA_IGNORED: Final = "A trailing comma in the arguments was ignored."
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,10 @@ class InvocationGuard:
         tool = self._tools.get(call.name)
         if tool is None:
             return _failed(*_unknown(call.name, self._tools))
+        read = mended(call) if tool.input.takes_mended and not cut_off else call
+        notes = (COMMA_IGNORED,) if read is not call else ()
         try:
-            return tool, tool.input.model_validate(argument_object(call))
+            return tool, tool.input.model_validate(argument_object(read), context=notes)
         except ValidationError as error:
             return _failed(*_invalid(call.name, error))
         except ValueError as error:

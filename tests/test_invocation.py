@@ -5,10 +5,10 @@ import json
 from typing import ClassVar
 
 import pytest
-from pydantic import Field
+from pydantic import Field, ValidationInfo, model_validator
 
 from actors.calls import ToolResult
-from actors.invocation import AnyTool, InvocationGuard, Refusal
+from actors.invocation import COMMA_IGNORED, AnyTool, InvocationGuard, Refusal
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 from ipc.messages import ToolCall
 
@@ -16,6 +16,31 @@ from ipc.messages import ToolCall
 class EchoInput(ToolInput):
     text: str = Field(max_length=10)
     times: int = 1
+
+
+class LenientInput(ToolInput):
+    takes_mended: ClassVar[bool] = True
+    text: str
+    note: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _noted(cls, given: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        return {**given, "note": " ".join(info.context)} if info.context else given
+
+
+class Lenient:
+    """Tells how its input was read."""
+
+    name: ClassVar[str] = "lenient"
+    effect: ClassVar[Effect] = "read"
+    input: ClassVar[type[LenientInput]] = LenientInput
+
+    def summary(self, given: LenientInput) -> str:
+        return given.text
+
+    async def run(self, given: LenientInput, invocation: Invocation) -> ToolOutput:
+        return ToolOutput(f"{given.text} {given.note}")
 
 
 class Echo:
@@ -69,7 +94,7 @@ def invoke(arguments: str, name: str = "echo", *, cut_off: bool = False) -> tupl
     watcher = Watcher()
 
     async def whole() -> ToolResult:
-        guard = InvocationGuard({"echo": Echo()}, Gate(), watcher)
+        guard = InvocationGuard({"echo": Echo(), "lenient": Lenient()}, Gate(), watcher)
         return await guard.invoke(ToolCall(id="1", name=name, arguments=arguments), cut_off=cut_off)
 
     return asyncio.run(whole()), watcher
@@ -122,6 +147,33 @@ def test_broken_json_is_told_with_its_position_and_what_was_received() -> None:
     message = error(invoke('{"text": "ab"]')[0])["message"]
     assert "byte 13" in message
     assert '{"text": "ab"]' in message
+
+
+def test_a_tool_that_takes_it_gets_arguments_without_their_one_trailing_comma_and_a_note() -> None:
+    result, _ = invoke('{"text": "a,]",}', "lenient")
+    assert (result.status, result.content) == ("ok", f"a,] {COMMA_IGNORED}")
+    assert invoke('{"text": "a"}', "lenient")[0].content == "a "
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"text": "a",,}', '{"text": ["a",],}', '{"text": "a",', "{,}", '{"text": "a",}]']
+)
+def test_what_is_broken_otherwise_is_told_with_the_place_in_what_was_sent(arguments: str) -> None:
+    told = error(invoke(arguments, "lenient")[0])
+    assert told["code"] == "bad_arguments"
+    assert "byte " in told["message"] or "truncated" in told["message"]
+    assert arguments in told["message"]
+
+
+def test_every_other_tool_refuses_a_trailing_comma_since_what_stood_behind_it_may_be_lost() -> None:
+    told = error(invoke('{"text": "ab",}')[0])
+    assert told["code"] == "bad_arguments"
+    assert "byte 14" in told["message"]
+
+
+def test_arguments_that_were_cut_off_are_never_mended() -> None:
+    told = error(invoke('{"text": "ab",}', "lenient", cut_off=True)[0])
+    assert told["code"] == "arguments_cut_off"
 
 
 def test_arguments_cut_off_at_the_output_limit_are_never_run_and_said_to_be() -> None:

@@ -132,12 +132,12 @@ def test_a_model_that_sends_a_result_back_gains_nothing_by_it(session: Session) 
     assert len(result["notes"]) == 1
 
 
-@pytest.mark.parametrize("damage", ["]", ","])
+@pytest.mark.parametrize("damage", ["]", ",,}"])
 def test_a_call_with_a_stray_sign_gets_an_error_with_its_place_and_the_session_goes_on(
     session: Session, damage: str
 ) -> None:
     arguments = json.dumps({"reason": "why", "items": [item("a")]})
-    broken = arguments + damage if damage != "," else arguments[:-1] + ",}"
+    broken = arguments + damage if damage == "]" else arguments[:-1] + damage
     session.play(call("update_plan", broken), update(item("a")), say("done"))
     first, second = (
         json.loads(message["content"])
@@ -147,6 +147,19 @@ def test_a_call_with_a_stray_sign_gets_an_error_with_its_place_and_the_session_g
     assert first["error"]["code"] == "bad_arguments"
     assert "(byte " in first["error"]["message"]
     assert second["revision"] == 1
+
+
+@pytest.mark.parametrize("tail", ['"go",}]}', '"go"},]}', '"go"}],}'])
+def test_one_trailing_comma_in_a_call_is_ignored_and_said_and_the_history_has_the_plan(
+    session: Session, tail: str
+) -> None:
+    sent = f'{{"reason":"why","items":[{{"id":"a","title":"[,]","status":"pending","next_action":{tail}'
+    session.play(call("update_plan", sent), say("done"))
+    result = session.last_result()
+    assert (result["items"][0]["title"], len(result["notes"])) == ("[,]", 1)
+    assert "trailing comma" in result["notes"][0]
+    (made,) = session.server.requests[-1].messages[-2]["tool_calls"]
+    assert json.loads(made["function"]["arguments"])["items"][0]["id"] == "a"
 
 
 def test_a_change_by_another_session_is_refused_with_the_current_plan_in_full(

@@ -160,6 +160,22 @@ def test_arguments_in_history_are_always_an_object_that_a_server_can_parse(argum
     assert json.loads(sent) == {}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "kept"),
+    [
+        ('{"a":[1,],"b":"[,]"}', '{"a":[1],"b":"[,]"}'),
+        ('{"a":"x", }', '{"a":"x" }'),
+        ('{"a":[1,],}', "{}"),
+        ('{"a":[,]}', "{}"),
+        ("[1,]", "{}"),
+    ],
+)
+def test_arguments_with_one_trailing_comma_are_kept_without_it(arguments: str, kept: str) -> None:
+    call = ToolCall(id="1", name="read", arguments=arguments)
+    _, history, _ = play([ModelAnswer(tool_calls=(call,)), ModelAnswer(text="done")])
+    assert spoken(history)[2]["tool_calls"][0]["function"]["arguments"] == kept
+
+
 @given(
     st.lists(st.lists(st.sampled_from(["read", "write"]), min_size=1, max_size=5), max_size=5),
     st.integers(0, 40),

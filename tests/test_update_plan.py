@@ -244,7 +244,7 @@ def test_one_trailing_comma_is_ignored_and_that_is_said(text: str) -> None:
     assert any("trailing comma" in note for note in result["notes"])
 
 
-@pytest.mark.parametrize("text", ["[%s", "[%s,,]", "[%s]]", "[%s,] trailing", "{%s}", '"[%s]"', ""])
+@pytest.mark.parametrize("text", ["[%s", "[%s,,]", "[%s]]", "[,]", "[%s,] trailing", "{%s}", '"[%s]"', ""])
 def test_what_is_not_certain_is_not_guessed(text: str) -> None:
     items = text.replace("%s", json.dumps(sent("first")))
     (problem,) = problems({"reason": "why", "items": items})

@@ -1,19 +1,25 @@
 """What a model may send as a plan: one definition for schema and validator, and words for every fault."""
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Self, get_args
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final, Self, get_args
 
 import msgspec
-from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, model_validator
+from pydantic import (
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
+from actors.calls import without_trailing_comma
 from actors.plan.rules import MAX_ITEMS, label, shown
 from actors.tools.tool import ToolInput
 from ipc.messages import PlanItem, PlanProblem, PlanStatus
 
 STATUSES: Final[tuple[PlanStatus, ...]] = get_args(PlanStatus)
-_TRAILING_COMMA: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|(,)(?=\s*[\]}])', re.DOTALL)
 _EXPECTED: Final = {"string_type": "a string", "tuple_type": "a list", "model_type": "an object"}
 _MISSING: Final = {"id": "missing_id", "title": "empty_title", "reason": "empty_reason"}
 """Rules that say the same of an empty field."""
@@ -55,6 +61,7 @@ class Reading(msgspec.Struct, frozen=True):
 class UpdatePlanInput(ToolInput):
     """A whole plan as the model sends it; one with faults is taken, too, so that the tool can tell them."""
 
+    takes_mended: ClassVar[bool] = True
     reason: Annotated[str, Field(description="Why the plan changes, one line")]
     items: Annotated[tuple[ItemInput, ...], Field(description=f"All steps in order, at most {MAX_ITEMS}")]
     _reading: Reading = PrivateAttr(Reading())
@@ -66,8 +73,8 @@ class UpdatePlanInput(ToolInput):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
-        data, notes = _decoded(data)
+    def _read(cls, data: Any, handler: ModelWrapValidatorHandler[Self], info: ValidationInfo) -> Self:
+        data, notes = _decoded(data, info.context or ())
         try:
             given = handler(data)
             items = tuple(msgspec.convert(item, PlanItem, from_attributes=True) for item in given.items)
@@ -83,11 +90,11 @@ class UpdatePlanInput(ToolInput):
 # --- leniency: only where the meaning is certain ---------------------------------------------------------
 
 
-def _decoded(data: Any) -> tuple[Any, tuple[str, ...]]:
-    """The input with what is certain put right, and a note for each thing that was."""
+def _decoded(data: Any, before: Iterable[str]) -> tuple[Any, tuple[str, ...]]:
+    """The input with what is certain put right, and a note for each thing that was, also `before`."""
+    notes = list(before)
     if not isinstance(data, Mapping):
-        return data, ()
-    notes: list[str] = []
+        return data, tuple(notes)
     items = data.get("items")
     if isinstance(items, str):
         data = {**data, "items": _from_text(items, notes)}
@@ -113,8 +120,7 @@ def _without(fields: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
 
 def _from_text(text: str, notes: list[str]) -> Any:
     """The list in a JSON text, without one trailing comma; the text itself when it holds none."""
-    commas = [found.start() for found in _TRAILING_COMMA.finditer(text) if found[1]]
-    repaired = text[: commas[0]] + text[commas[0] + 1 :] if len(commas) == 1 else text
+    repaired = without_trailing_comma(text)
     try:
         items = msgspec.json.decode(repaired)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
@@ -122,7 +128,7 @@ def _from_text(text: str, notes: list[str]) -> Any:
     if not isinstance(items, list):
         return text
     notes.append("items came as a JSON text and was decoded; send a list.")
-    if repaired is not text:
+    if repaired != text:
         notes.append("A trailing comma in items was ignored.")
     return items
 

@@ -15,6 +15,11 @@ class ToolInput(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    takes_mended: ClassVar[bool] = False
+    """Whether arguments with one trailing comma are read without it; the note on that is in the validation's
+    context. The comma may be the trace of a field that got lost: only a tool whose result shows all that it
+    took goes on without it, never one that writes or runs."""
+
     @model_validator(mode="before")
     @classmethod
     def _null_is_not_given(cls, given: Any) -> Any:
