@@ -23,7 +23,7 @@ from actors.permissions.approvals import Approvals
 from actors.permissions.policy import Rules
 from actors.plan.client import PlanClient
 from actors.plan.delivery import is_due, origin, restoring
-from actors.prompts.asides import files_restored, stale_step, told_with, unfinished
+from actors.prompts.asides import files_restored, restore_interrupted, stale_step, told_with, unfinished
 from actors.prompts.system_message import system_message
 from actors.provider.opening import open_provider
 from actors.restarts import REOPEN, START_REFUSED
@@ -241,6 +241,8 @@ class Parent(Actor):
 
     def _asides(self) -> Iterator[str]:
         yield from map(files_restored, self._history.restored)
+        if (interrupted := self._undo.interrupted) is not None:
+            yield restore_interrupted(interrupted)
         plan = self._history.plan
         if plan is not None and plan.revision == self._plans.seen and (reminder := stale_step(plan)):
             yield reminder

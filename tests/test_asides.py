@@ -5,8 +5,8 @@ import json
 import pytest
 
 from actors.plan.delivery import is_due, origin, plan_result, restoring
-from actors.prompts.asides import files_restored, stale_step, told_with, unfinished
-from actors.session.events import FilesRestored
+from actors.prompts.asides import files_restored, restore_interrupted, stale_step, told_with, unfinished
+from actors.session.events import FilesRestored, FilesRestoring
 from ipc.messages import Plan, PlanItem
 
 RUNNING = PlanItem(id="implement", title="Write it", status="in_progress", next_action="Go on")
@@ -31,6 +31,13 @@ def test_a_model_is_told_which_files_are_no_longer_as_it_left_them() -> None:
     assert told.startswith("the user took back the file changes of turn 3: a.py, b.py.")
     many = files_restored(FilesRestored(turn=3, direction="redo", paths=tuple(map(str, range(30)))))
     assert many.endswith("again: " + ", ".join(map(str, range(20))) + " and 10 more.")
+
+
+def test_a_model_is_told_which_files_may_be_half_way() -> None:
+    told = restore_interrupted(FilesRestoring(turn=3, direction="undo", paths=("a.py", "b.py")))
+    assert told.startswith("taking back the file changes of turn 3 was interrupted")
+    assert "behind it: a.py, b.py. Read" in told
+    assert "making again" in restore_interrupted(FilesRestoring(turn=3, direction="redo", paths=()))
 
 
 def test_a_step_left_in_progress_is_named_and_its_status_stays() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from actors.conversation import encode_user
 from actors.parent import Parent
-from actors.session.events import FilesRestored, PromptTaken
+from actors.session.events import FilesRestored, FilesRestoring, PromptTaken
 from actors.session.invariants import CHECK
 from actors.session.log import SessionLog, read_log
 from actors.settings import load
@@ -228,6 +228,21 @@ def test_what_was_taken_back_is_told_again_when_its_prompt_was_lost(workspace: P
                     for message in parent._conversation.messages
                 ] == [0, 0, 1]
                 assert list(parent._asides()) == []
+
+    asyncio.run(play())
+
+
+def test_a_model_is_told_once_that_a_restore_was_interrupted(workspace: Path, tmp_path: Path) -> None:
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path) as parent:
+                parent._recorder.record(FilesRestoring(turn=1, direction="undo", paths=("a.py",)))
+            async with life(place, tmp_path) as parent:
+                asides = tuple(parent._asides())
+                assert "turn 1 was interrupted" in asides[0]
+                assert "a.py" in asides[0]
+                parent._recorder.prompt_taken("go on", asides=asides)
+                assert not tuple(parent._asides())
 
     asyncio.run(play())
 

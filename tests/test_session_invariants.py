@@ -10,9 +10,12 @@ from actors.session.events import (
     ConversationCompacted,
     FilesChanged,
     FilesChanging,
+    FilesRestored,
+    FilesRestoring,
     Notice,
     PlanWritten,
     PromptTaken,
+    RestoreTakenBack,
     TurnEnded,
     UsageRecorded,
 )
@@ -37,6 +40,9 @@ START = [HEADER, SYSTEM]
 TURN = [*START, *prompted()]
 ENDED = TurnEnded(turn=1, status="completed")
 CHANGING, CHANGED = FilesChanging(turn=1, call_id="a"), FilesChanged(turn=1, call_id="a", changes=())
+RESTORING = FilesRestoring(turn=1, direction="undo", paths=("a",))
+RESTORED = FilesRestored(turn=1, direction="undo", paths=("a",))
+TAKEN_BACK = RestoreTakenBack(turn=1, direction="undo")
 CALL = encode_assistant("", [ToolCall(id="a", name="t", arguments="{}")])
 
 
@@ -89,6 +95,10 @@ def check(events: list[AnyEvent]) -> None:
         (TURN, CHANGED, "says so before"),
         ([*TURN, CHANGING, CHANGED], CHANGED, "says so before"),
         ([*TURN, CHANGING], CHANGING, "one thing after the other"),
+        (TURN, RESTORING, "between turns"),
+        ([*TURN, ENDED], RESTORED, "a restore says so before"),
+        ([*TURN, ENDED, RESTORING], RestoreTakenBack(turn=1, direction="redo"), "a restore says so before"),
+        ([*TURN, ENDED, RESTORING, TAKEN_BACK], RESTORED, "a restore says so before"),
     ],
 )
 def test_an_event_that_must_not_be_is_refused_by_its_rule(
@@ -110,9 +120,19 @@ def test_an_event_that_must_not_be_is_refused_by_its_rule(
         [asks("a"), CHANGING, CHANGED, CHANGING, CHANGED, result("a"), ENDED],
         [PlanWritten(turn=1, plan=plan()), ENDED, PlanWritten(turn=0, plan=plan())],
         [ENDED, compacted(encode_user("x"), CALL, encode_tool_result("a", "x")), *prompted(2)],
+        [ENDED, RESTORING, TAKEN_BACK, RESTORING, RESTORING, RESTORED, *prompted(2)],
         [ENDED, UsageRecorded(turn=1, usage=Usage()), Notice(level="info", message="x")],
     ],
-    ids=["parallel", "ids used again", "a straggler", "changes", "plans", "compaction", "between turns"],
+    ids=[
+        "parallel",
+        "ids used again",
+        "a straggler",
+        "changes",
+        "plans",
+        "compaction",
+        "restores",
+        "between turns",
+    ],
 )
 def test_what_does_happen_is_let_pass(more: list[AnyEvent]) -> None:
     check([*TURN, *more])

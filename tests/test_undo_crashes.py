@@ -7,9 +7,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from actors.session.events import AnyEvent, FilesChanged, FilesRestored, FileState
+from actors.session.events import AnyEvent, FilesChanged, FilesRestored, FilesRestoring, FileState
+from actors.session.records import encode_event
 from actors.undo.effects import Effects
 from actors.undo.entries import Entries
 from actors.undo.restore import RestoreFailed, Restorer, steps_of
@@ -89,19 +91,25 @@ class DyingEffects(Effects):
 
 
 def die_in_undo(session: Session, step: int) -> bool:
-    """Take the last turn back in a process that dies before a step; whether it did."""
-    changes = session.log.to_undo()
-    assert changes is not None
+    """Take the last turn back in a process that dies before a step; whether it did. Its log stays."""
+    reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         entries = session.undoer._restorer._entries
         effects = DyingEffects(entries, session, step)
-        Restorer(entries, effects, session.folder / "restoring").carry_out(
-            steps_of(changes.changes(), back=True)
-        )
+        session.undoer._restorer = Restorer(entries, effects, session.folder / "restoring")
+        session.undoer._record = lambda event: _hand_over(event, writing)
+        session.undo()
         os._exit(0)
+    os.close(writing)
     _, status = os.waitpid(child, 0)
+    with open(reading, "rb") as log:
+        session.events += [msgspec.json.decode(line, type=AnyEvent) for line in log]
     return os.WIFSIGNALED(status)
+
+
+def _hand_over(event: AnyEvent, pipe: int) -> None:
+    os.write(pipe, encode_event(event) + b"\n")
 
 
 def test_an_undo_that_is_killed_at_any_step_is_completed_by_the_next(tmp_path: Path) -> None:
@@ -121,13 +129,16 @@ def test_an_undo_that_is_killed_at_any_step_is_completed_by_the_next(tmp_path: P
         after = session.tree()
         died = die_in_undo(session, step)
         session.restart()
+        assert (session.log.interrupted_restore is not None) is died
+        if not died:
+            break
         session.undo()
+        assert session.log.interrupted_restore is None
         assert session.tree() == before, step
         session.redo()
         assert session.tree() == after, step
-        if not died:
-            break
     assert not died
+    assert session.tree() == before
     assert step > 20
 
 
@@ -169,10 +180,14 @@ def test_an_undo_that_fails_at_any_step_changes_nothing_or_says_what_it_did(
             break
         assert "No space left on device" in refusal.message
         assert not list(session.root.rglob(".fido-*"))
+        half_way = session.undoer.interrupted
         if refusal.code == "restore_failed":
             assert session.tree() == after, step
+            assert half_way is None
         else:
             assert (refusal.code, for_ever) == ("partly_restored", True)
+            assert half_way is not None
+            assert {"a", "d/b", "n"} <= set(half_way.paths)
         session.restart()
         session.undo()
         assert session.tree() == before, step
@@ -213,7 +228,27 @@ def test_what_a_killed_undo_wrote_aside_is_removed_and_the_person_is_told(sessio
     assert not list(session.root.glob(".fido-*"))
     assert session.told == [INTERRUPTED]
     session.restart()
-    assert session.told == [INTERRUPTED]
+    assert session.told == [INTERRUPTED] * 2
+    session.undo()
+    session.restart()
+    assert len(session.told) == 2
+
+
+def test_a_killed_undo_is_in_the_log_until_a_prompt_has_told_of_it(session: Session) -> None:
+    session.shell("rm a; echo 1 > d/b")
+    assert die_in_undo(session, 0)
+    session.restart()
+    assert session.undoer.interrupted == FilesRestoring(turn=1, direction="undo", paths=("a", "d/b"))
+    session.turn()
+    assert session.undoer.interrupted is None
+    assert session.undo().turn == 1
+
+
+def test_a_restore_that_never_began_is_not_in_the_log(session: Session) -> None:
+    session.shell("rm a")
+    session.write("a", "mine")
+    assert refusal_of(session) is not None
+    assert not [event for event in session.events if isinstance(event, FilesRestoring)]
 
 
 def test_a_file_that_can_not_be_put_back_leaves_everything_as_it_was(session: Session) -> None:

@@ -1,5 +1,7 @@
 """The undo log as a fold: which turns stand, under which number, whatever else the session's log holds."""
 
+import pytest
+
 from actors.session.events import (
     AnyEvent,
     CallStarted,
@@ -8,9 +10,11 @@ from actors.session.events import (
     FilesChanged,
     FilesChanging,
     FilesRestored,
+    FilesRestoring,
     FileState,
     Notice,
     PromptTaken,
+    RestoreTakenBack,
     TurnEnded,
 )
 from actors.undo.log import UndoLog
@@ -81,6 +85,28 @@ def test_what_was_not_kept_is_remembered_with_its_turn() -> None:
     log = UndoLog([changed(1, "a", None, "1", "big"), changed(2, "b", None, "1", "huge")])
     assert log.unkept_since(1) == ["big", "huge"]
     assert log.unkept_since(2) == ["huge"]
+
+
+def test_what_was_not_kept_for_one_reason_is_said_once() -> None:
+    log = UndoLog([changed(1, "a", None, "1", "all (20,000)"), changed(2, "b", None, "1", "all (20,000)")])
+    assert log.unkept_since(1) == ["all (20,000)"]
+
+
+@pytest.mark.parametrize(
+    ("end", "ended"),
+    [
+        (FilesRestored(turn=1, direction="undo", paths=()), True),
+        (RestoreTakenBack(turn=1, direction="undo"), True),
+        (PromptTaken(turn=2, text="x", at=""), True),
+        (changed(1, "b", None, "1"), False),
+    ],
+)
+def test_a_restore_is_interrupted_until_its_end_or_a_prompt(end: AnyEvent, ended: bool) -> None:
+    began = FilesRestoring(turn=1, direction="undo", paths=("a",))
+    log = UndoLog([changed(1, "a", None, "1"), began])
+    assert log.interrupted_restore is began
+    log.apply(end)
+    assert (log.interrupted_restore is None) is ended
 
 
 def test_a_change_that_only_lacks_its_end_is_dangling() -> None:

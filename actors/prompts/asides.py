@@ -1,9 +1,9 @@
 """What the model is told behind a prompt, since it could not see it otherwise (pure)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from actors.session.events import FilesRestored
+from actors.session.events import FilesRestored, FilesRestoring
 from ipc.messages import Plan
 
 _PATHS_TOLD: Final = 20
@@ -16,12 +16,20 @@ def told_with(prompt: str, asides: Iterable[str]) -> str:
 
 def files_restored(event: FilesRestored) -> str:
     """Say that files are no longer as the model left them."""
-    shown = ", ".join(event.paths[:_PATHS_TOLD])
-    more = f" and {len(event.paths) - _PATHS_TOLD} more" if len(event.paths) > _PATHS_TOLD else ""
+    shown = _some(event.paths)
     if event.direction == "undo":
         done = f"the user took back the file changes of turn {event.turn}"
-        return f"{done}: {shown}{more}. Read before you rely on them."
-    return f"the user made the file changes of turn {event.turn} again: {shown}{more}."
+        return f"{done}: {shown}. Read before you rely on them."
+    return f"the user made the file changes of turn {event.turn} again: {shown}."
+
+
+def restore_interrupted(event: FilesRestoring) -> str:
+    """Say that files may be half-way between two states."""
+    what = "taking back" if event.direction == "undo" else "making again"
+    return (
+        f"{what} the file changes of turn {event.turn} was interrupted; each of these may be as it was "
+        f"before that turn, or behind it: {_some(event.paths)}. Read before you rely on them."
+    )
 
 
 def stale_step(plan: Plan) -> str:
@@ -43,3 +51,8 @@ def unfinished(plan: Plan) -> str:
     pending = sum(item.status in ("pending", "blocked") for item in plan.items)
     rest = f", and {pending} more not begun" if pending else ""
     return f'The plan is unfinished: "{running.title}" is still in progress{rest}.'
+
+
+def _some(paths: Sequence[str]) -> str:
+    more = f" and {len(paths) - _PATHS_TOLD} more" if len(paths) > _PATHS_TOLD else ""
+    return ", ".join(paths[:_PATHS_TOLD]) + more

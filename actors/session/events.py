@@ -167,6 +167,17 @@ class FilesChanged(Event, frozen=True):
     """What the call may have changed besides, whose content was not kept; as a person reads it."""
 
 
+class FilesRestoring(Event, frozen=True):
+    """Files are about to be taken back or made again; without its end, they may be half-way."""
+
+    turn: int
+    """The turn whose changes they are."""
+    direction: Literal["undo", "redo"]
+    """Which."""
+    paths: tuple[str, ...]
+    """What is to be written, removed or given another mode."""
+
+
 class FilesRestored(Event, frozen=True):
     """A person took a turn's file changes back, or made them again."""
 
@@ -176,6 +187,15 @@ class FilesRestored(Event, frozen=True):
     """Which."""
     paths: tuple[str, ...]
     """What was written, removed or given another mode."""
+
+
+class RestoreTakenBack(Event, frozen=True):
+    """Files could not be taken back or made again; every one is as it was before."""
+
+    turn: int
+    """The turn whose changes they are."""
+    direction: Literal["undo", "redo"]
+    """Which."""
 
 
 class DelegationEnded(Event, frozen=True):
@@ -251,6 +271,6 @@ class Notice(Event, frozen=True):
 
 AnyEvent = (
     SessionStarted | PromptTaken | MessageAppended | CallStarted | CallEnded | PlanWritten
-    | ConversationCompacted | FilesChanging | FilesChanged | FilesRestored | DelegationEnded | UsageRecorded
-    | ApprovalSettled | TurnEnded | Notice
+    | ConversationCompacted | FilesChanging | FilesChanged | FilesRestoring | FilesRestored | RestoreTakenBack
+    | DelegationEnded | UsageRecorded | ApprovalSettled | TurnEnded | Notice
 )  # fmt: skip

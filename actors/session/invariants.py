@@ -17,9 +17,12 @@ from actors.session.events import (
     ConversationCompacted,
     FilesChanged,
     FilesChanging,
+    FilesRestored,
+    FilesRestoring,
     MessageAppended,
     PlanWritten,
     PromptTaken,
+    RestoreTakenBack,
     SessionStarted,
     TurnEnded,
 )
@@ -83,6 +86,8 @@ class Invariants:
         """Calls that were started and have not ended."""
         self._changing: set[str] = set()
         """Calls that may be changing files."""
+        self._restoring: tuple[int, str] | None = None
+        """Turn and direction of a restore that has no end yet."""
 
     def apply(self, event: AnyEvent) -> None:
         """Take an event that is being written. Raises `BrokenInvariant`."""
@@ -113,6 +118,10 @@ class Invariants:
                 self._changing.add(call_id)
             case FilesChanged(call_id=call_id):
                 self._changing.discard(call_id)
+            case FilesRestoring(turn=turn, direction=direction):
+                self._restoring = turn, direction
+            case FilesRestored() | RestoreTakenBack():
+                self._restoring = None
             case _:
                 pass
 
@@ -143,6 +152,10 @@ class Invariants:
                 return "a call changes one thing after the other"
             case FilesChanged(call_id=call_id) if call_id not in self._changing:
                 return "what changes files says so before"
+            case FilesRestoring() if self._running:
+                return "files are restored between turns"
+            case FilesRestored() | RestoreTakenBack() if self._restoring != (event.turn, event.direction):
+                return "a restore says so before"
             case _:
                 return ""
 

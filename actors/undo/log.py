@@ -9,8 +9,10 @@ from actors.session.events import (
     FilesChanged,
     FilesChanging,
     FilesRestored,
+    FilesRestoring,
     FileState,
     PromptTaken,
+    RestoreTakenBack,
 )
 
 
@@ -52,6 +54,8 @@ class UndoLog:
         """The running turn, or the last one."""
         self.dangling: dict[str, FilesChanging] = {}
         """Call to what it was about to change, where its end is not recorded."""
+        self.interrupted_restore: FilesRestoring | None = None
+        """A restore that did not come to its end, of which no prompt has told the model."""
         self._standing: list[TurnChanges] = []
         self._undone: list[TurnChanges] = []
         for event in events:
@@ -61,15 +65,19 @@ class UndoLog:
         match event:
             case PromptTaken(turn=turn):
                 self.turn = turn
+                self.interrupted_restore = None
+            case FilesRestoring():
+                self.interrupted_restore = event
+            case RestoreTakenBack():
+                self.interrupted_restore = None
             case FilesChanging(call_id=call_id):
                 self.dangling[call_id] = event
             case FilesChanged():
                 self.dangling.pop(event.call_id, None)
                 self._changed(event)
-            case FilesRestored(turn=turn, direction="undo"):
-                _move(turn, self._standing, self._undone)
-            case FilesRestored(turn=turn):
-                _move(turn, self._undone, self._standing)
+            case FilesRestored():
+                self.interrupted_restore = None
+                self._restored(event)
             case _:
                 pass
 
@@ -88,8 +96,9 @@ class UndoLog:
         return self._undone[-1] if self._undone else None
 
     def unkept_since(self, turn: int) -> list[str]:
-        """What turns from this one on may have changed that was not kept."""
-        return [each for changes in self._standing if changes.turn >= turn for each in changes.unkept]
+        """What turns from this one on may have changed that was not kept, each once."""
+        since = (changes for changes in self._standing if changes.turn >= turn)
+        return list(dict.fromkeys(each for changes in since for each in changes.unkept))
 
     def _changed(self, event: FilesChanged) -> None:
         if not event.changes and not event.unkept:
@@ -99,6 +108,12 @@ class UndoLog:
         if not self._standing or self._standing[-1].turn != event.turn:
             self._standing.append(TurnChanges(event.turn))
         self._standing[-1].add(event)
+
+    def _restored(self, event: FilesRestored) -> None:
+        if event.direction == "undo":
+            _move(event.turn, self._standing, self._undone)
+        else:
+            _move(event.turn, self._undone, self._standing)
 
 
 def _move(turn: int, source: list[TurnChanges], target: list[TurnChanges]) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from actors.session.events import AnyEvent, FilesRestored
+from actors.session.events import AnyEvent, FilesRestored, FilesRestoring, RestoreTakenBack
 from actors.undo import wording
 from actors.undo.blobs import Blobs, ContentLost
 from actors.undo.bounds import Bounds
@@ -23,8 +23,8 @@ from actors.undo.wording import Direction, names
 DEFAULT: Final = Bounds()
 EARLIER: Final = "earlier"
 INTERRUPTED: Final = (
-    "Fido ended while files were being taken back or made again; the same command again goes on where it "
-    "stopped."
+    "Taking files back, or making them again, did not come to its end: some may be half-way. The same "
+    "command again goes on where it stopped."
 )
 
 
@@ -82,7 +82,8 @@ class Undo:
 
     async def recover(self) -> None:
         """Close what a crash has left open; before the first call and the first `undo`."""
-        if await self.snapshots.in_thread(self._restorer.clear):
+        left = await self.snapshots.in_thread(self._restorer.clear)
+        if left or self._log.interrupted_restore is not None:
             self._tell(INTERRUPTED)
         await self.snapshots.recover()
 
@@ -118,6 +119,11 @@ class Undo:
             )
         return await self._restore(changes, "redo")
 
+    @property
+    def interrupted(self) -> FilesRestoring | None:
+        """A restore that did not come to its end, until a prompt has told the model of it."""
+        return self._log.interrupted_restore
+
     def close(self) -> None:
         """Give the kept contents free."""
         self._blobs.close()
@@ -131,21 +137,31 @@ class Undo:
             return await to_end(self._restore_and_record(changes, direction))
 
     async def _restore_and_record(self, changes: TurnChanges, direction: Direction) -> Restored:
-        restored = await self.snapshots.in_thread(self._carry_out, changes, direction)
-        self._record(FilesRestored(turn=changes.turn, direction=direction, paths=restored.paths))
+        turn, in_thread = changes.turn, self.snapshots.in_thread
+        steps = steps_of(changes.changes(), back=direction == "undo")
+        to_do = await in_thread(self._check, turn, direction, steps)
+        paths = tuple(sorted(to_text(step.path) for step in to_do))
+        self._record(FilesRestoring(turn=turn, direction=direction, paths=paths))
+        try:
+            stayed = await in_thread(self._restorer.carry_out, to_do)
+        except RestoreFailed as failure:
+            if failure.taken_back:
+                self._record(RestoreTakenBack(turn=turn, direction=direction))
+            raise await in_thread(self._failed, turn, failure, steps) from failure
+        restored = self._restored(changes, direction, stayed)
+        self._record(FilesRestored(turn=turn, direction=direction, paths=restored.paths))
         return restored
 
-    def _carry_out(self, changes: TurnChanges, direction: Direction) -> Restored:
-        every = changes.changes()
-        steps = steps_of(every, back=direction == "undo")
+    def _check(self, turn: int, direction: Direction, steps: list[Step]) -> list[Step]:
+        """The steps that are to be done; none is done yet."""
         self.snapshots.remember()
         checked = self._restorer.check(steps)
         if checked.changed:
-            raise self._changed_since(changes.turn, direction, checked.changed)
-        try:
-            stayed = self._restorer.carry_out(checked.to_do)
-        except RestoreFailed as failure:
-            raise self._failed(changes.turn, failure, steps) from failure
+            raise self._changed_since(turn, direction, checked.changed)
+        return checked.to_do
+
+    def _restored(self, changes: TurnChanges, direction: Direction, stayed: list[str]) -> Restored:
+        every = changes.changes()
         message = wording.restored(
             changes.turn,
             direction,
