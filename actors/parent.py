@@ -241,8 +241,7 @@ class Parent(Actor):
 
     def _asides(self) -> Iterator[str]:
         yield from map(files_restored, self._history.restored)
-        if (interrupted := self._undo.interrupted) is not None:
-            yield restore_interrupted(interrupted)
+        yield from map(restore_interrupted, self._undo.interrupted)
         plan = self._history.plan
         if plan is not None and plan.revision == self._plans.seen and (reminder := stale_step(plan)):
             yield reminder

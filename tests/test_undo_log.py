@@ -104,9 +104,19 @@ def test_what_was_not_kept_for_one_reason_is_said_once() -> None:
 def test_a_restore_is_interrupted_until_its_end_or_a_prompt(end: AnyEvent, ended: bool) -> None:
     began = FilesRestoring(turn=1, direction="undo", paths=("a",))
     log = UndoLog([changed(1, "a", None, "1"), began])
-    assert log.interrupted_restore is began
+    assert log.interrupted == (began,)
     log.apply(end)
-    assert (log.interrupted_restore is None) is ended
+    assert (not log.interrupted) is ended
+
+
+def test_a_second_try_that_is_taken_back_leaves_the_first_one_half_way() -> None:
+    first = FilesRestoring(turn=1, direction="undo", paths=("a", "b"))
+    second = FilesRestoring(turn=1, direction="undo", paths=("b",))
+    log = UndoLog([changed(1, "a", None, "1"), first, second, RestoreTakenBack(turn=1, direction="undo")])
+    assert log.interrupted == (first,)
+    log.apply(second)
+    log.apply(FilesRestored(turn=1, direction="undo", paths=("a", "b")))
+    assert not log.interrupted
 
 
 def test_a_change_that_only_lacks_its_end_is_dangling() -> None:

@@ -54,8 +54,8 @@ class UndoLog:
         """The running turn, or the last one."""
         self.dangling: dict[str, FilesChanging] = {}
         """Call to what it was about to change, where its end is not recorded."""
-        self.interrupted_restore: FilesRestoring | None = None
-        """A restore that did not come to its end, of which no prompt has told the model."""
+        self.interrupted: tuple[FilesRestoring, ...] = ()
+        """Restores that did not come to their end, until a prompt tells the model of them."""
         self._standing: list[TurnChanges] = []
         self._undone: list[TurnChanges] = []
         for event in events:
@@ -65,18 +65,18 @@ class UndoLog:
         match event:
             case PromptTaken(turn=turn):
                 self.turn = turn
-                self.interrupted_restore = None
+                self.interrupted = ()
             case FilesRestoring():
-                self.interrupted_restore = event
-            case RestoreTakenBack():
-                self.interrupted_restore = None
+                self.interrupted += (event,)
+            case RestoreTakenBack():  # an earlier one has left files half-way still
+                self.interrupted = self.interrupted[:-1]
             case FilesChanging(call_id=call_id):
                 self.dangling[call_id] = event
             case FilesChanged():
                 self.dangling.pop(event.call_id, None)
                 self._changed(event)
-            case FilesRestored():
-                self.interrupted_restore = None
+            case FilesRestored(turn=turn):
+                self.interrupted = tuple(each for each in self.interrupted if each.turn != turn)
                 self._restored(event)
             case _:
                 pass

@@ -83,7 +83,7 @@ class Undo:
     async def recover(self) -> None:
         """Close what a crash has left open; before the first call and the first `undo`."""
         left = await self.snapshots.in_thread(self._restorer.clear)
-        if left or self._log.interrupted_restore is not None:
+        if left or self._log.interrupted:
             self._tell(INTERRUPTED)
         await self.snapshots.recover()
 
@@ -120,9 +120,9 @@ class Undo:
         return await self._restore(changes, "redo")
 
     @property
-    def interrupted(self) -> FilesRestoring | None:
-        """A restore that did not come to its end, until a prompt has told the model of it."""
-        return self._log.interrupted_restore
+    def interrupted(self) -> tuple[FilesRestoring, ...]:
+        """Restores that did not come to their end, until a prompt tells the model of them."""
+        return self._log.interrupted
 
     def close(self) -> None:
         """Give the kept contents free."""
