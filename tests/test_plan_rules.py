@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -214,12 +215,65 @@ def test_a_known_title_under_a_new_id_is_refused_with_the_id_to_keep() -> None:
     assert 'Keep the id "tests"' in problem.fix
 
 
-def test_an_id_counts_as_changed_only_when_that_is_certain() -> None:
+@pytest.mark.parametrize(
+    ("items", "fixes"),
+    [
+        ({"b": "One", "a": "Two"}, {"b": '"a"', "a": '"b"'}),
+        ({"a": "Two"}, {"a": '"b"'}),
+        ({"b": "One", "c": "Two"}, {"b": '"a"', "c": '"b"'}),
+        ({"a": "New", "b": "One", "c": "Two"}, {"a": "its own", "b": '"a"', "c": '"b"'}),
+        ({"A": " oNe", "b": "t W o"}, {"A": '"a"'}),
+        ({"a": "ONE", "c": "two\u3000 "}, {"c": '"b"'}),
+        ({"a": "One", "c": "Two, again"}, {}),
+    ],
+)
+def test_a_known_title_keeps_its_id_whoever_bears_it_now(
+    items: dict[str, str], fixes: dict[str, str]
+) -> None:
     previous = (step("a", title="One"), step("b", title="Two"))
-    assert broken(step("a", title="Two"), previous=previous) == []
-    assert broken(step("b", title="One"), step("c", title="Two"), previous=previous) == []
-    twins = (step("a", title="Same"), step("b", title="Same"))
+    found = check("why", normalize(step(item_id, title=items[item_id]) for item_id in items), previous)
+    assert {problem.rule for problem in found} <= {"changed_id"}
+    for problem, (item_id, fix) in zip(found, fixes.items(), strict=True):
+        assert f'(id "{item_id}")' in problem.item
+        assert fix in problem.fix
+
+
+def test_an_id_that_is_used_twice_is_told_once() -> None:
+    assert broken(step("a", title="One"), step("a", title="New"), previous=(step("a", title="One"),)) == [
+        "duplicate_id"
+    ]
+
+
+def test_a_title_that_either_plan_has_twice_tells_nothing_of_an_id() -> None:
+    twins = (step("a", title="Same"), step("b", title="same "))
     assert broken(step("c", title="Same"), previous=twins) == []
+    assert broken(*twins, previous=(step("c", title="Same"),)) == []
+
+
+TITLES = st.sampled_from(["One", "one", "Two", " two", "Three", "Four", "Five"])
+
+
+@given(legal_items(), legal_items(), st.data())
+def test_following_the_fix_of_every_changed_id_leaves_a_legal_plan(
+    items: tuple[PlanItem, ...], previous: tuple[PlanItem, ...], data: st.DataObject
+) -> None:
+    def titled(each: tuple[PlanItem, ...]) -> tuple[PlanItem, ...]:
+        return normalize(msgspec.structs.replace(item, title=data.draw(TITLES)) for item in each)
+
+    items, previous = titled(items), titled(previous)
+    new_ids = {item.id: item.id for item in items}
+    for problem in check("why", items, previous):
+        assert problem.rule == "changed_id"
+        position = int(problem.item.split()[1])
+        kept = re.match(r'Keep the id "(.+?)"', problem.fix)
+        new_ids[items[position - 1].id] = kept[1] if kept else f"own-{position}-of-this-step"
+    followed = [
+        msgspec.structs.replace(
+            item, id=new_ids[item.id], dependencies=tuple(new_ids[other] for other in item.dependencies)
+        )
+        for item in items
+    ]
+    assert broken(*followed, previous=previous) == []
 
 
 # --- refusals ----------------------------------------------------------------------------------------------

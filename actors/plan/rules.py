@@ -7,11 +7,13 @@ do not cycle. At most one item is in progress, and only when what it depends on 
 says what happens next; what is done says what shows it. Texts are short, the plan has at most 20 items.
 
 A refusal names everything that is wrong at once. Whether a plan is legal depends on the earlier plan in one
-way only: an item whose title is known must keep its id. The empty plan is always legal.
+way only: an item whose title is known must keep its id, whoever else bears it now; upper case and blanks do
+not make a title another one. Following the fixes always leads there. The empty plan is always legal.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, islice, zip_longest
@@ -225,20 +227,30 @@ def unmet_dependency(items: Items) -> Iterator[PlanProblem]:
 
 
 def changed_id(items: Items, previous: Items) -> Iterator[PlanProblem]:
-    """Judge only what is certain: the title's old id is gone, the new id was not there before."""
-    ids, old_ids = {item.id for item in items}, {item.id for item in previous}
-    ids_of: dict[str, list[str]] = {}
-    for item in previous:
-        ids_of.setdefault(item.title, []).append(item.id)
-    for position, item in enumerate(items):
-        known = ids_of.get(item.title, [])
-        if item.id and item.id not in old_ids and len(known) == 1 and known[0] not in ids:
-            yield PlanProblem(
-                item=label(position, item.id),
-                rule="changed_id",
-                message=f"id: received {shown(item.id)}; {shown(item.title)} has the id {shown(known[0])}",
-                fix=f"Keep the id {shown(known[0])}, or give a new step a title of its own.",
-            )
+    """Judge titles that both plans have once; following all fixes at once gives every title its id back."""
+    titles, old_titles = [_folded(item.title) for item in items], [_folded(item.title) for item in previous]
+    uses, old_uses = Counter(titles), Counter(old_titles)
+    id_of = {
+        title: item.id
+        for title, item in zip(old_titles, previous, strict=True)
+        if title and old_uses[title] == uses[title] == 1
+    }
+    owner = {id_of[title]: item for title, item in zip(titles, items, strict=True) if title in id_of}
+    for position, (title, item) in enumerate(zip(titles, items, strict=True)):
+        kept = id_of.get(title, item.id)
+        if kept != item.id:
+            message = f"id: received {shown(item.id)}; {shown(item.title)} has the id {shown(kept)}"
+            fix = f"Keep the id {shown(kept)}, also in dependencies, or give a new step a title of its own."
+        elif item.id in owner and title not in id_of and owner[item.id].id != item.id:
+            message = f"id: received {shown(item.id)}; that is the id of {shown(owner[item.id].title)}"
+            fix = "Give this step an id of its own, also in dependencies."
+        else:
+            continue
+        yield PlanProblem(item=label(position, item.id), rule="changed_id", message=message, fix=fix)
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.casefold().split())
 
 
 # --- rules of one item ---------------------------------------------------------------------------------
