@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from typing import Literal
 
 import msgspec
 import pytest
@@ -10,8 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.conversation import encode_tool_result
-from actors.session.events import AnyEvent, CallEnded, CallStarted, MessageAppended, PromptTaken
-from actors.session.ledger import MAX_DEEDS, MAX_RANGES, MAX_SUBJECT, Ledger
+from actors.session.events import (
+    AnyEvent,
+    CallEnded,
+    CallStarted,
+    FileChange,
+    FilesChanged,
+    FilesRestored,
+    FilesRestoring,
+    FileState,
+    MessageAppended,
+    PromptTaken,
+)
+from actors.session.ledger import MAX_CHANGED, MAX_DEEDS, MAX_RANGES, MAX_SUBJECT, Ledger
 from ipc.messages import Deed, ToolStatus
 from tests.fakes.session_events import HEADER
 
@@ -26,6 +38,17 @@ def calling(
 
 def running(command: str, status: ToolStatus = "ok") -> Iterator[AnyEvent]:
     return calling("bash_exec", {"command": command}, status)
+
+
+def changing(*paths: str, command: str = "make", status: ToolStatus = "ok") -> Iterator[AnyEvent]:
+    """A shell command that made these files."""
+    started, ended = running(command, status)
+    after = FileState(kind="file", content="0" * 64)
+    yield started
+    yield FilesChanged(
+        turn=1, call_id="c", changes=tuple(FileChange(path=path, after=after) for path in paths)
+    )
+    yield ended
 
 
 def reading(path: str, display: str) -> Iterator[AnyEvent]:
@@ -156,6 +179,52 @@ def test_lines_that_a_search_found_count() -> None:
         ("src/a.py", 7, 8),
         ("b-1.txt", 3, 3),
     ]
+
+
+@pytest.mark.parametrize("status", ["ok", "error", "cancelled"])
+def test_a_file_that_a_command_made_counts_by_its_name_and_first_line(status: ToolStatus) -> None:
+    assert files(changing("made.txt", "src/b.py", status=status)) == [("made.txt", 1, 1), ("src/b.py", 1, 1)]
+    seen = reading("made.txt", "[lines 2-9 of 9]")
+    assert files(changing("made.txt"), seen) == [("made.txt", 1, 9)]
+
+
+def test_only_what_is_a_file_now_counts_as_changed() -> None:
+    was = FileState(kind="file", content="0" * 64)
+    started, ended = running("make clean")
+    changes = (
+        FileChange(path="gone.txt", before=was),
+        FileChange(path="folder", after=FileState(kind="folder")),
+        FileChange(path="link", after=FileState(kind="link", content="a.py")),
+        FileChange(path="run.sh", before=was, after=FileState(kind="file", mode=0o755, content=was.content)),
+    )
+    changed = FilesChanged(turn=1, call_id="c", changes=changes)
+    assert files(iter([started, changed, ended])) == [("run.sh", 1, 1)]
+
+
+def test_the_lines_of_a_patch_are_those_of_its_diff_alone() -> None:
+    started, ended = calling("patch", {"path": "a.py"}, display="@@ -40 +40 @@\n-x\n+y")
+    was = FileState(kind="file", content="0" * 64)
+    changed = FilesChanged(turn=1, call_id="c", changes=(FileChange(path="a.py", before=was, after=was),))
+    assert files(iter([started, changed, ended])) == [("a.py", 40, 40)]
+
+
+@pytest.mark.parametrize("direction", ["undo", "redo"])
+def test_a_file_that_a_person_took_back_counts_only_when_it_is_seen_again(
+    direction: Literal["undo", "redo"],
+) -> None:
+    done = list(changing("made.txt", "kept.txt"))
+    begun = FilesRestoring(turn=1, direction=direction, paths=("made.txt", "never.txt"))
+    back = FilesRestored(turn=1, direction=direction, paths=begun.paths)
+    assert files(iter([*done, back])) == files(iter([*done, begun])) == [("kept.txt", 1, 1)]
+    again = reading("made.txt", "[lines 3-4 of 4]")
+    assert files(iter([*done, back]), again) == [("kept.txt", 1, 1), ("made.txt", 3, 4)]
+
+
+def test_a_command_that_changes_very_many_files_pushes_no_other_deed_out() -> None:
+    many = changing(*(f"out/{number}" for number in range(5_000)))
+    deeds = ledger(running("pytest -q"), many).deeds()
+    assert len(deeds) == MAX_CHANGED + 2
+    assert deeds[0].subject == "pytest -q"
 
 
 @pytest.mark.parametrize("name", ["read_file", "patch", "ripgrep"])

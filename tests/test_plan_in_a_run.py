@@ -116,6 +116,20 @@ def test_evidence_is_verified_when_the_session_really_did_it(session: Session, o
     assert other.last_result()["session"] == "s-2"
 
 
+def test_a_file_that_a_command_made_is_evidence(session: Session) -> None:
+    session.play(
+        call("bash_exec", {"command": "echo n > made.txt"}),
+        update(item("a", "made.txt", "made.txt:1", "made.txt:7", "other.txt")),
+        say("done"),
+    )
+    assert verdicts(session.last_result()) == {
+        "made.txt": "verified",
+        "made.txt:1": "verified",
+        "made.txt:7": "claimed",
+        "other.txt": "claimed",
+    }
+
+
 def test_a_model_that_sends_a_result_back_gains_nothing_by_it(session: Session) -> None:
     boast = item("a", "npm test", verdicts=["verified"])
     echo = {

@@ -9,7 +9,8 @@ file, with or without a line. The rest is prose.
 An entry is verified when it names something and all that it names holds: of a command, that the session ran
 it and that its last run succeeded; of a file, that the session read, changed or found it, at the line it
 names. Prose is never judged; but what may be one more command (an option, a known program, a word before a
-file as in `lint src/app.py`) is no prose, and the entry is claimed. All else is claimed.
+file as in `lint src/app.py`) is no prose, and the entry is claimed. All else is claimed. Verified says that
+it was done, not that it proves the step: `echo hi` is verified when it was run.
 
 What was verified stays so while item and entry stay the same, also for a session that did nothing of it,
 until a command it names does not succeed. Nothing that a model sends is a verdict.

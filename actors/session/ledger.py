@@ -3,7 +3,9 @@
 A fold of the session's events. A shell command counts with the outcome of its last run, also one of several
 on a line. Where the end of the line does not tell how one of them ended (`pytest | tail`, `pytest || true`),
 that one counts as not succeeded, and so does the line. A file counts with the lines that were read, changed
-or found by a search. What failed or was denied is no deed of a file, and a call without an end is none.
+or found by a search; one that a shell command made or changed, however it ended, by its name and first line,
+since the lines are not known. What failed or was denied is no other deed of a file, and a call without an end
+is none. A file that a person took back, or made again, counts no longer: what it holds now was not seen.
 """
 
 import posixpath
@@ -19,6 +21,10 @@ from actors.session.events import (
     AnyEvent,
     CallEnded,
     CallStarted,
+    FileChange,
+    FilesChanged,
+    FilesRestored,
+    FilesRestoring,
     MessageAppended,
     PromptTaken,
     SessionStarted,
@@ -32,6 +38,8 @@ MAX_RANGES: Final = 40
 """Separate ranges of lines of one file."""
 MAX_PARTS: Final = 50
 """Commands of one line."""
+MAX_CHANGED: Final = 200
+"""Files that one command changed; the first of more, so that they do not push everything else out."""
 
 Range = tuple[int, int]
 """First and last line."""
@@ -81,6 +89,12 @@ class Ledger:
                     self._end(started, event)
             case MessageAppended(message=message) if self._unread:
                 self._read(bytes(message))
+            case FilesChanged(call_id=call_id, changes=changes):
+                if call_id not in self._open or self._open[call_id].name == "bash_exec":
+                    self._changed(changes)
+            case FilesRestoring(paths=paths) | FilesRestored(paths=paths):
+                for path in paths:
+                    self._deeds.pop(("file", path), None)
             case PromptTaken():
                 self._open.clear()
                 self._unread.clear()
@@ -136,6 +150,11 @@ class Ledger:
                     self._unread[started.call_id] = path
                     numbers = [int(line[1]) for line in _NUMBERED.finditer(display)]
                     self._lines(path, [(numbers[0], numbers[-1])] if numbers else [])
+
+    def _changed(self, changes: Iterable[FileChange]) -> None:
+        files = (each.path for each in changes if each.after is not None and each.after.kind == "file")
+        for path in islice(files, MAX_CHANGED):
+            self._lines(path, [(1, 1)])
 
     def _shown(self, path: str, text: str) -> bool:
         """Note the lines that the end of a read tells."""
