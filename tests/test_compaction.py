@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.compaction import estimate, rewrite
-from actors.compaction.memory import Memory, Turn
-from actors.compaction.record import record_of, request_for, without_model
+from actors.compaction.deeds import in_place_of_summary, told
+from actors.compaction.memory import CALLS, Memory, Turn
+from actors.compaction.record import record_of, request_for
 from actors.compaction.trim import trimmed, with_plan
 from actors.conversation import (
     Conversation,
@@ -23,6 +24,8 @@ from actors.conversation import (
 from actors.plan.delivery import plan_result, restoring
 from actors.sent_message import read
 from actors.session.events import (
+    CallEnded,
+    CallStarted,
     ConversationCompacted,
     MessageAppended,
     PromptTaken,
@@ -85,7 +88,9 @@ def test_any_conversation_is_rewritten_to_one_that_a_strict_server_takes(
 ) -> None:
     messages = data.draw(turns(running=running))
     pair = PLAN if has_plan else ()
-    new = rewrite.rewritten(messages, "record", "summary", pair, running=running, rounds=budget)
+    rounds = rewrite.rounds_behind(messages, pair) if running else ()
+    kept = rewrite.newest_rounds(rounds, budget)
+    new = rewrite.rewritten(messages, "record", "summary", pair, kept, running=running)
     said = spoken(new)
     assert new[0] is messages[0]
     assert not any(one["role"] == two["role"] == "assistant" for one, two in pairwise(said))
@@ -94,8 +99,9 @@ def test_any_conversation_is_rewritten_to_one_that_a_strict_server_takes(
     if running:
         live = [message for message in messages if read(message).role == "user"][-1]
         assert [m for m in new if read(m).role == "user"][1:] == [live]
-    fixed = rewrite.rewritten(messages, "record", "summary", pair, running=running, rounds=0)
-    assert weight(new) <= weight(fixed) + budget
+    assert sum(map(rewrite.size, kept)) <= budget
+    has_mark = rewrite.DROPPED in Conversation(HEAD, new).body().decode()
+    assert has_mark == bool(len(kept) < len(rounds) and (kept or pair))
 
 
 @settings(max_examples=60, deadline=None)
@@ -113,31 +119,65 @@ def test_trimming_keeps_every_message_and_every_word_of_the_user(
     assert trimmed(messages, weight(messages) + len(messages)) == messages
 
 
-def test_trimming_drops_the_oldest_results_first_and_the_newest_round_never() -> None:
+def rounds(*results: str) -> list[bytes]:
+    """A running turn with one call a round."""
     messages = [SYSTEM, encode_user("go")]
-    for name in ("old", "middle", "new"):
-        messages += [encode_assistant("", [call(name)]), encode_tool_result(name, name * 1_000)]
-    contents = [read(m).text for m in trimmed(messages, 6_500) if read(m).role == "tool"]
-    assert contents[0] == "[3,000 characters dropped by Fido to fit the model's window]"
-    assert contents[1:] == ["middle" * 1_000, "new" * 1_000] or contents[2] == "new" * 1_000
-    assert read(trimmed(messages, 0)[-1]).text == "new" * 1_000
+    for number, result in enumerate(results):
+        messages += [encode_assistant("", [call(f"r{number}")]), encode_tool_result(f"r{number}", result)]
+    return messages
 
 
-def test_the_newest_rounds_are_kept_whole_and_the_oldest_go() -> None:
-    messages = [SYSTEM, encode_user("go")]
-    for name in ("r1", "r2", "r3"):
-        messages += [encode_assistant("", [call(name)]), encode_tool_result(name, name * 500)]
-    new = spoken(rewrite.rewritten(messages, "record", "summary", (), running=True, rounds=2_600))
-    assert [m["tool_call_id"] for m in new if m["role"] == "tool"] == ["r2", "r3"]
+def contents(messages: list[bytes]) -> list[str]:
+    return [read(m).text for m in messages if read(m).role == "tool"]
+
+
+def test_trimming_cuts_the_oldest_results_first_and_keeps_how_they_began_and_ended() -> None:
+    messages = rounds("begin" + "old" * 1_000 + "exit status 1", "middle" * 1_000, "new" * 1_000)
+    old, middle, new = contents(trimmed(messages, 10_500))
+    assert "characters dropped by Fido to fit the model's window]" in old
+    assert old.startswith("begin")
+    assert old.endswith("exit status 1")
+    assert len(old) <= rewrite.BRIEF
+    assert (middle, new) == ("middle" * 1_000, "new" * 1_000)
+
+
+def test_trimming_cuts_the_newest_results_last_and_only_where_much_of_them_is_left() -> None:
+    messages = rounds("old" * 1_000, "new" * 10_000)
+    old, new = contents(trimmed(messages, 9_000))
+    assert len(old) <= rewrite.BRIEF
+    assert 6_000 < len(new) < 9_000
+    assert contents(trimmed(messages, 0))[-1] == "new" * 10_000
+
+
+def test_the_newest_rounds_are_kept_whole_then_short_and_the_oldest_go() -> None:
+    messages = rounds(*(f"{n}" * 1_000 for n in range(9)))
+    kept = rewrite.newest_rounds(rewrite.rounds_behind(messages, ()), 4_500)
+    texts = contents([m for one in kept for m in one])
+    assert texts[-1] == "8" * 1_000
+    assert texts[-2] == "7" * 1_000
+    assert texts[0][0] in "1234"
+    assert all("dropped by Fido" in text for text in texts if len(text) < 1_000)
+    assert [text[0] for text in texts] == sorted(text[0] for text in texts)
+
+
+def test_dropped_rounds_leave_one_mark_behind_the_prompt_however_often_that_happens() -> None:
+    messages = rounds(*("x" * 1_000 for _ in range(9)))
+    for budget in (3_000, 2_000, 2_000):
+        kept = rewrite.newest_rounds(rewrite.rounds_behind(messages, ()), budget)
+        messages = rewrite.rewritten(messages, "record", "summary", (), kept, running=True)
+        said = spoken(messages)
+        assert said[4]["content"] == rewrite.DROPPED
+        assert Conversation(HEAD, messages).body().decode().count("Earlier rounds of tool calls") == 1
 
 
 def test_results_of_the_newest_round_are_cut_when_it_alone_is_too_long() -> None:
     results = [encode_tool_result(name, f"begin {name}" + "x" * 50_000 + f"end {name}") for name in "ab"]
     messages = [SYSTEM, encode_user("go"), encode_assistant("", [call("a"), call("b")]), *results]
-    new = rewrite.rewritten(messages, "record", "summary", (), running=True, rounds=4_000)
-    kept = [m["content"] for m in spoken(new) if m["role"] == "tool"]
-    assert len(kept) == 2
-    for name, text in zip("ab", kept, strict=True):
+    kept = rewrite.newest_rounds(rewrite.rounds_behind(messages, ()), 4_000)
+    new = rewrite.rewritten(messages, "record", "summary", (), kept, running=True)
+    texts = [m["content"] for m in spoken(new) if m["role"] == "tool"]
+    assert len(texts) == 2
+    for name, text in zip("ab", texts, strict=True):
         assert text.startswith(f"begin {name}")
         assert text.endswith(f"end {name}")
         assert "dropped by Fido" in text
@@ -192,10 +232,98 @@ def test_the_record_says_how_every_prompt_ended_and_how_many_are_left_out() -> N
     assert '<prompt number="3" ended="cancelled by the user">' in record
 
 
-def test_without_a_model_the_logs_answers_stand_for_the_summary() -> None:
-    text = without_model(earlier("a", "b", "c"), 400)
-    assert "- Prompt 3 (answered): answer 3" in text
-    assert rewrite.weight(without_model(earlier(*"abcdefgh" * 30), 1_000)) <= 1_000
+def memory_of(*prompts: str) -> Memory:
+    """A session whose turns have each made three calls; the last turn runs."""
+    memory = Memory()
+    for number, text in enumerate(prompts, 1):
+        memory.apply(PromptTaken(turn=number, text=text, at=""))
+        for name, summary, status in (
+            ("read_file", f"file{number}.py", "ok"),
+            ("bash_exec", f"pytest {number}", "error"),
+            ("patch", f"file{number}.py", "ok"),
+        ):
+            memory.apply(started(number, name, summary))
+            memory.apply(ended(number, name, status))
+        if number < len(prompts):
+            memory.apply(TurnEnded(turn=number, status="completed", final_text=f"answer {number}"))
+    return memory
+
+
+def started(turn: int, name: str, summary: str, arguments: str = "{}") -> CallStarted:
+    return CallStarted(turn=turn, call_id=name, name=name, arguments=arguments, summary=summary)
+
+
+def ended(turn: int, name: str, status: Any = "ok") -> CallEnded:
+    return CallEnded(turn=turn, call_id=name, name=name, status=status, duration_ms=1)
+
+
+def test_without_a_model_the_log_says_what_was_answered_and_done() -> None:
+    text = in_place_of_summary(memory_of("a", "b"), 1, 2_000)
+    assert "put this together from the session's log" in text
+    assert text.splitlines()[1:] == [
+        "- Prompt 1 (answered): answer 1",
+        "  - read_file file1.py: ok",
+        "  - bash_exec pytest 1: failed",
+        "  - patch file1.py: ok",
+        "- Prompt 2 (still being worked on)",
+        "  - read_file file2.py: ok",
+        "  - bash_exec pytest 2: failed",
+    ]
+
+
+def test_without_a_model_the_last_summary_stays() -> None:
+    memory = memory_of("a", "b")
+    said = (msgspec.Raw(encode_user("record")), msgspec.Raw(encode_assistant("all of it")))
+    memory.apply(
+        ConversationCompacted(turn=1, messages=said, method="summary", before_tokens=9, after_tokens=7)
+    )
+    text = in_place_of_summary(memory, 0, 2_000)
+    assert "written at prompt 1:]\nall of it\n" in text
+    assert "bash_exec pytest 2: failed" in text
+
+
+def test_what_the_log_does_not_tell_is_not_said_to_come_from_it() -> None:
+    memory = Memory()
+    memory.apply(PromptTaken(turn=1, text="go", at=""))
+    for limit in (0, 2_000):
+        text = in_place_of_summary(memory, 0, limit)
+        assert "log" not in text
+        assert "dropped by Fido" in text
+
+
+@given(st.lists(st.text(max_size=60), max_size=8), st.integers(0, 3_000), st.booleans())
+def test_what_the_log_tells_is_bounded_and_the_newest_is_kept(
+    prompts: list[str], limit: int, has_summary: bool
+) -> None:
+    memory = memory_of(*prompts)
+    memory.summary = "s" * 900 if has_summary else ""
+    text = in_place_of_summary(memory, 0, limit)
+    assert rewrite.weight(text) <= max(limit, 80)
+    if prompts and limit > 1_000:
+        assert f"patch file{len(prompts)}.py: ok" in text
+
+
+def test_calls_that_are_left_out_are_counted_and_a_repeated_one_is_told_once() -> None:
+    memory = Memory()
+    memory.apply(PromptTaken(turn=1, text="go", at=""))
+    for number in range(100):
+        for summary in ("same.py", f"file{number}.py"):
+            memory.apply(started(1, "read_file", summary))
+            memory.apply(ended(1, "read_file"))
+    text = told(memory.turns, memory.calls, 1_000)
+    assert text.count("same.py") == 1
+    assert "[earlier calls left out: " in text
+    assert text.endswith("same.py: ok\n  - read_file file99.py: ok")
+
+
+def test_the_memory_of_calls_is_bounded_whatever_their_arguments_are() -> None:
+    memory = Memory()
+    for number in range(CALLS + 10):
+        memory.apply(started(1, "bash_exec", f"line one\n{number} " + "x" * 9_000))
+    memory.apply(started(1, "nothing", "", '{"broken":\n' * 9_000))
+    assert len(memory.calls) == CALLS
+    assert all(len(call.what) <= 160 and "\n" not in call.what for call in memory.calls)
+    assert memory.calls[-1].what.startswith('nothing {"broken"')
 
 
 def test_the_request_asks_to_tell_the_finished_from_the_open_and_the_cancelled() -> None:

@@ -131,9 +131,24 @@ def test_a_running_turn_keeps_its_prompt_and_its_newest_rounds() -> None:
         session.works(name * 500)
     play(session)
     said = session.said()
-    assert roles(said) == "suauAtAta"
+    assert roles(said) == "suauAtAtAta"
     assert said[3]["content"] == "look at all of it"
-    assert [str(m["content"])[:6] for m in said if m["role"] == "tool"] == ["second", "third" + "t"]
+    first, second, third = (str(m["content"]) for m in said if m["role"] == "tool")
+    assert first.startswith("first")
+    assert "dropped by Fido" in first
+    assert (second, third) == ("second" * 500, "third" * 500)
+
+
+def test_rounds_of_a_running_turn_that_the_summary_stands_for_leave_a_mark() -> None:
+    session = Session([says("summary"), says("done")], window=8_500)
+    session.prompt("look at all of it")
+    for number in range(60):
+        session.works(f"{number} " * 82)
+    play(session)
+    said = session.said()
+    assert said[2]["content"] == "summary"
+    assert said[4]["content"] == rewrite.DROPPED
+    assert len(session.finished) == 1
 
 
 def test_compaction_restates_the_plan_of_the_store_as_the_newest_result() -> None:
@@ -356,7 +371,9 @@ def test_a_summary_that_takes_too_long_is_given_up() -> None:
 def test_a_summary_cut_off_by_the_server_says_so() -> None:
     session = near_the_window(ModelAnswer(text="half", finish_reason="length"), says("done"))
     play(session)
-    assert session.said()[2]["content"] == "half\n[cut at the output limit]"
+    text = str(session.said()[2]["content"])
+    assert text.startswith("half\n[cut at the output limit]\n\n[From the session's log.")
+    assert "- Prompt 1 (answered): Renamed A to B.\n  - read_file {}: ok\n" in text
 
 
 def test_retries_of_the_summary_are_told() -> None:
@@ -455,6 +472,133 @@ def test_a_cut_between_turns_puts_the_plan_before_the_last_answer_and_only_once(
     assert results[-1] == plan_result(session.plans.plan)
     assert results.count(results[-1]) <= 2
     assert results[-2] != results[-1]
+
+
+def keeps_all_but(size: int, *steps: Any, window: int = 0) -> ScriptedProvider:
+    """A model behind a server that refuses every request longer than `size` bytes."""
+
+    class Refusing(ScriptedProvider):
+        async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+            if len(conversation.body()) > size:
+                self.bodies.append(conversation.body())
+                raise ProviderError("context_length_exceeded", "too long", window=window)
+            async for event in super().stream(conversation):
+                yield event
+
+    return Refusing(steps)
+
+
+@pytest.mark.parametrize("window", [0, 8_000])
+def test_an_overflow_in_mid_turn_tells_what_was_done_and_uses_the_room_there_is(window: int) -> None:
+    """Four great readings and a command between them: the next request knows of every one."""
+    session = Session(provider=keeps_all_but(34_000, says("done"), window=window), window=0)
+    session.prompt("do the work")
+    session.works("a line\n" * 1_700, summary="big.txt")
+    session.works("written", "bash_exec", summary="echo did-the-work > done.txt")
+    for name in ("b.txt", "c.txt"):
+        session.works(f"a line of {name}\n" * 900, summary=name)
+    assert play(session).status == "completed"
+    assert len(session.provider.bodies) == 2
+    assert len(session.provider.bodies[1]) > 34_000 / 3
+    assert roles(session.said()) == "suAtAtAtAta"
+    results = [str(m["content"]) for m in session.said() if m["role"] == "tool"]
+    assert ["dropped by Fido" in text for text in results] == [True, False, True, True] or (
+        ["dropped by Fido" in text for text in results] == [True, False, True, False]
+    )
+    assert "log" not in session.provider.bodies[1].decode()
+
+
+def test_calls_of_dropped_rounds_are_named_with_how_they_ended() -> None:
+    """So many and long calls that cut results alone do not make room: rounds are dropped, deeds are not."""
+    session = Session(provider=keeps_all_but(34_000, says("done")), window=0)
+    session.plays("an earlier wish", "Granted.", "x")
+    session.prompt("do the work")
+    session.works("written", "bash_exec", summary="echo did-the-work > done.txt")
+    session.works("boom", "bash_exec", summary="make", failed=True)
+    for number in range(30):
+        session.works("r" * 300, "patch", arguments=json.dumps({"text": "t" * 800}), summary=f"f{number}.py")
+    assert play(session).status == "completed"
+    assert len(session.provider.bodies) == 2
+    assert 34_000 / 3 < len(session.provider.bodies[1]) < 34_000
+    said = session.said()
+    told = str(said[2]["content"])
+    assert "- Prompt 1 (answered): Granted.\n  - read_file {}: ok" in told
+    assert "- bash_exec echo did-the-work > done.txt: ok" in told
+    assert "- bash_exec make: failed" in told
+    assert said[3]["content"] == "do the work"
+    assert said[4]["content"] == rewrite.DROPPED
+    standing = len([message for message in said if message["role"] == "tool"])
+    assert standing >= 5
+    assert f"f{29 - standing}.py: ok" in told
+    assert f"f{30 - standing}.py: ok" not in told
+    assert fold(session.events).messages == tuple(session.conversation.messages)
+
+
+def test_earlier_turns_go_into_the_record_when_nothing_else_is_left_to_drop() -> None:
+    """A compacted session, three short turns, and a server that takes less than it did."""
+    session = Session([says("## Completed\n" + "It was done. " * 40), TOO_LONG, says("done")], window=0)
+    session.plays("the first wish", "Done.", "x" * 9_000)
+    run(session.compactor.compact(session.conversation, ""))
+    for number in range(3):
+        session.plays(f"short wish {number}", f"Short answer {number}. " * 3)
+    session.prompt("one more")
+    before = len(session.conversation.body())
+    assert play(session).status == "completed"
+    assert len(session.provider.bodies[-1]) < before
+    said = session.said()
+    assert roles(said) == "suaua"
+    record = str(said[1]["content"])
+    assert all(wish in record for wish in ("short wish 0", "short wish 1", "short wish 2"))
+    assert said[3]["content"] == "one more"
+    assert session.finished[-1].method == "trim"
+
+
+@pytest.mark.parametrize("turns", range(1, 12, 2))
+@pytest.mark.parametrize("answer", ["Yes.", "An answer of some length. " * 20])
+def test_earlier_turns_can_always_be_dropped(turns: int, answer: str) -> None:
+    session = Session([says("summary"), TOO_LONG, says("done")], window=0)
+    session.plays("the first wish", "Done.", "x" * 9_000)
+    run(session.compactor.compact(session.conversation, ""))
+    for number in range(turns):
+        session.plays(f"wish {number} of a few words", answer, "ok")
+    session.prompt("one more")
+    assert play(session).status == "completed"
+    assert f"wish {turns - 1} of a few words" in str(session.said()[1]["content"])
+
+
+def test_deeds_stay_in_view_in_a_long_turn_without_any_summary() -> None:
+    """The server refuses again and again in one turn, and no summary succeeds."""
+
+    class WithoutSummary(ScriptedProvider):
+        rounds = 0
+
+        async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+            if b"This is a request of Fido" in conversation.messages[-1]:
+                raise ProviderError("server_error", "broken")
+            if len(conversation.body()) > 34_000:
+                raise TOO_LONG
+            self.rounds += 1
+            self.steps = [calls(f"patch:{self.rounds}", text="t" * 700) if self.rounds < 60 else says("done")]
+            async for event in super().stream(conversation):
+                yield event
+
+    session = Session(provider=WithoutSummary([]), window=0)
+    session.prompt("do the work")
+    session.works("written", "bash_exec", summary="echo did-the-work > done.txt")
+    outcome: TurnOutcome = run(session.run(lambda call: "r" * 600, max_rounds=90))
+    assert outcome.status == "completed"
+    assert 1 < len(session.compactions) < 8
+    said = session.said()
+    assert "did-the-work" in str(said[2]["content"])
+    assert str(said[4]["content"]).startswith(f"{rewrite.DROPPED}\nttt")
+
+
+def test_a_model_that_goes_on_with_its_work_has_given_no_summary() -> None:
+    session = near_the_window(calls("read_file:1", text="Let me look at it."), says("done"))
+    before = session.conversation.body().removesuffix(b"]}")
+    assert play(session).status == "completed"
+    assert session.conversation.body().startswith(before)
+    assert "went on" in session.finished[0].detail
 
 
 def test_one_prompt_past_the_window_is_never_cut_nor_sent_again() -> None:

@@ -8,11 +8,13 @@ from typing import Final, Literal, Protocol
 import msgspec
 
 from actors.compaction import rewrite
+from actors.compaction.cut import cut, fixed
+from actors.compaction.deeds import behind_cut
 from actors.compaction.estimate import ASSUMED_WINDOW, size_of, tokens_of
-from actors.compaction.memory import Memory, Turn
-from actors.compaction.record import record_of, without_model
+from actors.compaction.memory import Memory
+from actors.compaction.record import record_of
+from actors.compaction.rewrite import size
 from actors.compaction.summarizer import Books, NoSummary, Summarizer
-from actors.compaction.trim import trimmed, with_plan
 from actors.conversation import Conversation
 from actors.plan.delivery import origin, restoring
 from actors.provider.interface import Provider
@@ -128,11 +130,14 @@ class Compactor:
             await self._go_without(conversation, before, fault, running=running)
             return
         plan, revision = await self._plan(conversation)
-        record = record_of(self._earlier(running), share.words)
-        new = rewrite.rewritten(
-            conversation.messages, record, summary.text, plan, running=running, rounds=share.rounds
-        )
-        if _weight(new) < _weight(conversation.messages):
+        turns = self._memory.turns
+        record = record_of(turns[:-1] if running else turns, share.words)
+        text = behind_cut(summary.text, self._memory, share.summary) if summary.remark else summary.text
+        messages = conversation.messages
+        rounds = rewrite.rounds_behind(messages, plan) if running else ()
+        kept = rewrite.newest_rounds(rounds, share.rounds)
+        new = rewrite.rewritten(messages, record, text, plan, kept, running=running)
+        if size(new) < size(conversation.messages):
             self._replace(conversation, new, "summary", before, summary.remark, revision)
         else:
             self._finish("none", before, before, "It is shorter than its summary would be.")
@@ -148,20 +153,13 @@ class Compactor:
             self._finish("none", before, before, str(fault))
 
     async def _cut(self, conversation: Conversation, before: int, why: str, *, running: bool) -> bool:
-        """Bring it below half of the window without the model, as far as that goes."""
-        share = self._share(conversation, before)
+        """Make half of the room that the window leaves behind what is never cut, as far as that goes."""
         plan, revision = await self._plan(conversation)
-        limit = size_of(conversation) * self._window // (2 * before) - len(conversation.head)
-        new = with_plan(trimmed(conversation.messages, limit - _weight(plan)), plan)
-        if _weight(new) > limit:
-            earlier = self._earlier(running)
-            record, summary = record_of(earlier, share.words), without_model(earlier, share.summary)
-            rounds = share.rounds
-            shorter = rewrite.rewritten(
-                conversation.messages, record, summary, plan, running=running, rounds=rounds
-            )
-            new = min(new, shorter, key=_weight)
-        if _weight(new) >= _weight(conversation.messages):
+        messages, head = conversation.messages, len(conversation.head)
+        window = size_of(conversation) * min(self._window, before) // max(1, before)
+        limit = (window + head + fixed(messages, plan, running=running)) // 2 - head
+        new = cut(messages, plan, self._memory, limit, self._share(conversation, before), running=running)
+        if size(new) >= size(conversation.messages):
             self._finish("none", before, before, f"{why} There is nothing left that could be dropped.")
             return False
         self._replace(conversation, new, "trim", before, f"{why} The oldest parts were dropped.", revision)
@@ -189,8 +187,8 @@ class Compactor:
         revision: int | None,
     ) -> None:
         """Record it first: a process that dies in between comes back with the new conversation."""
-        size = size_of(conversation)
-        after = before * (size - _weight(conversation.messages) + _weight(new)) // size
+        old = size_of(conversation)
+        after = before * (old - size(conversation.messages) + size(new)) // old
         event = ConversationCompacted(
             turn=self._session.turn,
             messages=tuple(map(msgspec.Raw, new[1:])),
@@ -221,9 +219,6 @@ class Compactor:
     def _share(self, conversation: Conversation, before: int) -> rewrite.Share:
         return rewrite.share_of(self._window * size_of(conversation) // max(1, before))
 
-    def _earlier(self, running: bool) -> Sequence[Turn]:
-        return self._memory.turns[:-1] if running else self._memory.turns
-
     @contextmanager
     def _telling(self, before: int, *, automatic: bool) -> Iterator[None]:
         self._publish(CompactionStarted(automatic=automatic, context_tokens=before))
@@ -239,12 +234,8 @@ class Compactor:
         )
 
 
-def _weight(messages: Sequence[bytes]) -> int:
-    return sum(map(len, messages)) + len(messages)
-
-
 def _movable(conversation: Conversation) -> int:
     """Bytes that are neither the system message nor the last prompt."""
     messages = conversation.messages
     live = rewrite.live_position(messages)
-    return _weight(messages[1:]) - (len(messages[live]) if live else 0)
+    return size(messages[1:]) - (len(messages[live]) if live else 0)

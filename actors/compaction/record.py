@@ -1,4 +1,4 @@
-"""What Fido writes into a conversation that it shortens: record, request, summary without a model (pure)."""
+"""What Fido writes into a conversation that it shortens: the record, the request for a summary (pure)."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -6,7 +6,7 @@ from importlib.resources import files
 from string import Template
 from typing import Final
 
-from actors.compaction.memory import Turn
+from actors.compaction.memory import ENDS, Turn
 from actors.compaction.rewrite import shortened, weight
 
 _HISTORY: Final = (
@@ -15,17 +15,6 @@ _HISTORY: Final = (
     "handled as the summary says; none of it is a new request. Act on what the user says after the summary, "
     "and on nothing else.]"
 )
-_LOG_ONLY: Final = (
-    "[No summary by the model: Fido put this together from the session's log. Look again before you rely on "
-    "it.]"
-)
-_ENDS: Final = {
-    "completed": "answered",
-    "cancelled": "cancelled by the user",
-    "failed": "broke off with an error",
-    "limit": "stopped at the limit of tool rounds",
-    None: "broke off",
-}
 _RUNNING: Final = (
     "The user's last prompt is still being worked on and will stand word for word behind your summary: say "
     "under Completed what was done for it, and under Open what is left of it."
@@ -55,20 +44,6 @@ def record_of(earlier: Sequence[Turn], limit: int) -> str:
     return "\n\n".join([_HISTORY, "The user's earlier prompts, word for word:", *left_out, *told])
 
 
-def without_model(earlier: Sequence[Turn], limit: int) -> str:
-    """What the session's log says of the earlier prompts, in place of a summary."""
-    lines: list[str] = []
-    limit -= weight(_LOG_ONLY)
-    for turn in reversed(earlier):
-        answer = shortened(turn.answer.strip(), 600) or "(no answer)"
-        line = f"- Prompt {turn.number} ({_ENDS[turn.status]}): {answer}"
-        limit -= weight(line) + 2
-        if limit < 0:
-            break
-        lines.insert(0, line)
-    return "\n".join([_LOG_ONLY, *lines])
-
-
 def request_for(limit: int, focus: str, *, running: bool) -> str:
     """Ask for a summary of at most `limit` bytes."""
     return _template().substitute(
@@ -80,7 +55,7 @@ def request_for(limit: int, focus: str, *, running: bool) -> str:
 
 def _quoted(turn: Turn, limit: int) -> str:
     words = shortened(turn.prompt, limit)
-    return f'<prompt number="{turn.number}" ended="{_ENDS[turn.status]}">\n{words}\n</prompt>'
+    return f'<prompt number="{turn.number}" ended="{ENDS[turn.status]}">\n{words}\n</prompt>'
 
 
 @cache

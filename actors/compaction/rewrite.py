@@ -3,11 +3,13 @@
 Rules
 -----
 The system message stays as it is. Behind it stand the record of earlier prompts as history, the summary, the
-live prompt if a turn runs, the newest rounds of that turn, and the plan. The plan is the newest tool result,
-complete; every call has its result; two messages of the assistant never follow each other.
+live prompt if a turn runs, the newest rounds of that turn, and the plan. Where rounds are missing in front of
+them, the first message behind the prompt says so. The plan is the newest tool result, complete; every call
+has its result; two messages of the assistant never follow each other.
 """
 
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 import msgspec
@@ -18,6 +20,8 @@ from actors.sent_message import read
 from ipc.messages import ToolCall
 
 Messages = Sequence[bytes]
+Rounds = Sequence[Messages]
+"""Messages of the assistant, each with the results behind it."""
 Pair = tuple[bytes, bytes] | tuple[()]
 """A call of `update_plan` and its result; empty when there is no plan."""
 
@@ -25,6 +29,14 @@ _CUT: Final = "[{:,} characters dropped by Fido to fit the model's window]"
 
 
 _LEAST_SHARE: Final = 2_000
+BRIEF: Final = 240
+"""Bytes of a result that was cut down to its beginning, a mark and its end."""
+WORTH: Final = 400
+"""Bytes of a result's message below which cutting it saves nothing."""
+DROPPED: Final = (
+    "[Earlier rounds of tool calls stood here; they were dropped by Fido to fit the model's window. What was "
+    "done in them is told before the prompt.]"
+)
 
 
 class Share(NamedTuple):
@@ -94,16 +106,51 @@ def is_restored_plan(one: Sequence[bytes]) -> bool:
     return [(call.function.name, call.function.arguments) for call in calls] == [(TOOL, "{}")]
 
 
-def newest_rounds(rounds: Sequence[Sequence[bytes]], limit: int) -> list[bytes]:
-    """As many of the newest rounds as weigh at most `limit` bytes; in the newest, results are cut to fit."""
-    kept: list[bytes] = []
-    for number, one in enumerate(reversed(rounds)):
-        found = list(one) if number or _size(one) <= limit else fitted(one, limit)
-        limit -= _size(found)
-        if limit < 0:
+def newest_rounds(rounds: Rounds, limit: int) -> Rounds:
+    """As many of the newest rounds as weigh at most `limit` bytes.
+
+    Older results are cut before a round is dropped, so that the model still sees what it has called. The
+    newest round is cut last, to what the others leave of the limit, or to half of it.
+    """
+    if not rounds or sum(map(size, rounds)) <= limit:
+        return rounds
+    older = rounds[-2::-1]
+    short = [[brief(message) for message in one] for one in older]
+    newest = rounds[-1]
+    room = max(limit // 2, limit - sum(map(size, short)))
+    if size(newest) > room:
+        newest = fitted(newest, room)
+    left = limit - size(newest)
+    return [*reversed(_fitting(older, short, left)), newest] if left >= 0 else []
+
+
+def _fitting(older: Rounds, short: Rounds, limit: int) -> Rounds:
+    """From the newest on: short in half of the limit, then whole where there is room, then more short."""
+    count, left = 0, limit // 2
+    while count < len(short) and size(short[count]) <= left:
+        left -= size(short[count])
+        count += 1
+    left += limit - limit // 2
+    kept = list(short[:count])
+    for place in range(count):
+        more = size(older[place]) - size(short[place])
+        if more > left:
             break
-        kept[:0] = found
+        kept[place] = older[place]
+        left -= more
+    for one in short[count:]:
+        left -= size(one)
+        if left < 0:
+            break
+        kept.append(one)
     return kept
+
+
+def brief(message: bytes) -> bytes:
+    """A tool result as its beginning and its end around a mark; any other message as it is."""
+    if len(message) <= WORTH or read(message).role != "tool":
+        return message
+    return _with_result(message, BRIEF)
 
 
 def fitted(one: Sequence[bytes], limit: int) -> list[bytes]:
@@ -146,19 +193,36 @@ def is_plan(text: str) -> bool:
     return isinstance(plan, dict) and {"version", "revision", "items"} <= plan.keys()
 
 
+def rounds_behind(messages: Messages, plan: Pair) -> Rounds:
+    """The rounds of the running turn; without those that restore a plan, if `plan` takes their place."""
+    rounds = rounds_of(messages[live_position(messages) + 1 :])
+    return [one for one in rounds if not is_restored_plan(one)] if plan else rounds
+
+
 def rewritten(
-    messages: Messages, record: str, summary: str, plan: Pair, *, running: bool, rounds: int
+    messages: Messages, record: str, summary: str, plan: Pair, kept: Rounds, *, running: bool
 ) -> list[bytes]:
-    """The whole new conversation, system message first; `rounds` bytes for rounds of the running turn."""
+    """The whole new conversation, system message first; `kept` are the newest rounds of the running turn."""
     start = [messages[0], encode_user(record)]
     if not running:
         return [*start, *plan, encode_assistant(summary)]
-    live = live_position(messages)
-    later = rounds_of(messages[live + 1 :])
-    if plan:
-        later = [one for one in later if not is_restored_plan(one)]
-    return [*start, encode_assistant(summary), messages[live], *newest_rounds(later, rounds), *plan]
+    end = [*chain.from_iterable(kept), *plan]
+    if end and len(kept) < len(rounds_behind(messages, plan)):
+        end[0] = _marked(end[0])
+    return [*start, encode_assistant(summary), messages[live_position(messages)], *end]
 
 
-def _size(messages: Messages) -> int:
-    return sum(map(len, messages))
+def _marked(message: bytes) -> bytes:
+    """A message of the assistant with the mark for dropped rounds in front of its text."""
+    said = read(message)
+    if said.text.startswith(DROPPED):
+        return message
+    calls = [
+        ToolCall(id=c.id, name=c.function.name, arguments=c.function.arguments) for c in said.tool_calls or ()
+    ]
+    return encode_assistant(f"{DROPPED}\n{said.text}".strip(), calls)
+
+
+def size(messages: Messages) -> int:
+    """Bytes in a request."""
+    return sum(map(len, messages)) + len(messages)

@@ -17,6 +17,8 @@ DEADLINE_S: Final = 300.0
 """Longest wait for a summary."""
 _READ_ON: Final = 4
 """Times its limit that a summary may have before it is read no further."""
+_HEADING: Final = "## "
+"""Begins each section that was asked for."""
 
 log = logging.getLogger(__name__)
 
@@ -101,6 +103,8 @@ def _bounded(text: str, finish_reason: str, limit: int) -> Summary:
     if not text:
         called = " but called tools" if finish_reason == "tool_calls" else ""
         raise NoSummary(f"The model gave no summary{called}.")
+    if finish_reason == "tool_calls" and _HEADING not in text:
+        raise NoSummary("The model went on with its work instead of a summary.")
     if weight(text) > limit:
         log.warning("a summary of %d characters or more was cut to %d bytes", len(text), limit)
         return Summary(shortened(text, limit), "The model's summary was too long and was cut.")

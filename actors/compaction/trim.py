@@ -1,30 +1,28 @@
 """Shortens a conversation without a model: the oldest results go, wishes and plan stay (pure)."""
 
 from collections.abc import Sequence
-from typing import Final
 
-from actors.compaction.rewrite import Messages, Pair, cut_mark, live_position, rounds_of
-from actors.conversation import encode_tool_result
+from actors.compaction.rewrite import Messages, Pair, brief, fitted, live_position, rounds_of, size
 from actors.sent_message import read
-
-WORTH: Final = 400
-"""Bytes of a result below which a mark in its place saves nothing."""
 
 
 def trimmed(messages: Messages, limit: int) -> list[bytes]:
-    """Put a mark in place of tool results, the oldest first, until all messages weigh at most `limit` bytes.
+    """Cut tool results to a mark and their ends, the oldest first, until all weighs at most `limit` bytes.
 
-    The results of the newest round stay as they are.
+    The results of the newest round come last, and only if a third of the limit is left for them.
     """
     kept = list(messages)
-    size = sum(map(len, kept)) + len(kept)
-    for place in range(1, len(kept) - len(_newest_round(kept))):
-        if size <= limit:
-            break
-        if len(kept[place]) > WORTH and (result := read(kept[place])).role == "tool":
-            shorter = encode_tool_result(result.tool_call_id, cut_mark(len(result.text)))
-            size -= len(kept[place]) - len(shorter)
-            kept[place] = shorter
+    newest = _newest_round(kept)
+    start, whole = len(kept) - len(newest), size(kept)
+    for place in range(1, start):
+        if whole <= limit:
+            return kept
+        shorter = brief(kept[place])
+        whole -= len(kept[place]) - len(shorter)
+        kept[place] = shorter
+    room = limit - size(kept[:start])
+    if size(newest) > room >= limit // 3 > 0:
+        kept[start:] = fitted(newest, room)
     return kept
 
 

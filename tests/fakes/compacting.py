@@ -11,6 +11,8 @@ from actors.compaction.memory import Memory
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.session.events import (
     AnyEvent,
+    CallEnded,
+    CallStarted,
     ConversationCompacted,
     MessageAppended,
     PromptTaken,
@@ -26,6 +28,7 @@ from ipc.messages import (
     Plan,
     StreamEvent,
     ToolCall,
+    ToolStatus,
     Usage,
 )
 from tests.fakes import chat_rules
@@ -49,16 +52,19 @@ class Plans:
 
 
 class Tools:
-    """Every call gets the result that `answer` makes."""
+    """Every call gets the result that `answer` makes, and is recorded."""
 
-    def __init__(self, answer: Callable[[ToolCall], str]) -> None:
+    def __init__(self, answer: Callable[[ToolCall], str], session: "Session") -> None:
         self.answer = answer
+        self.session = session
 
     def is_parallel(self, call: ToolCall) -> bool:
         return False
 
     async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
-        return ToolResult(self.answer(call), "ok")
+        result = self.answer(call)
+        self.session.called(call, failed=result.startswith('{"error"'))
+        return ToolResult(result, "ok")
 
 
 class Session:
@@ -114,11 +120,31 @@ class Session:
     def says(self, text: str) -> None:
         self.on_appended(self.conversation.append_answer(ModelAnswer(text=text)))
 
-    def works(self, result: str, name: str = "read_file", call_id: str = "") -> None:
+    def works(
+        self,
+        result: str,
+        name: str = "read_file",
+        call_id: str = "",
+        *,
+        arguments: str = "{}",
+        summary: str = "",
+        failed: bool = False,
+    ) -> None:
         """One round: a call and its result."""
-        call = ToolCall(id=call_id or f"call{next(_numbers)}", name=name, arguments="{}")
+        call = ToolCall(id=call_id or f"call{next(_numbers)}", name=name, arguments=arguments)
         self.on_appended(self.conversation.append_answer(ModelAnswer(tool_calls=(call,))))
+        self.called(call, summary, failed=failed)
         self.on_appended(self.conversation.append_result(call.id, result))
+
+    def called(self, call: ToolCall, summary: str = "", *, failed: bool = False) -> None:
+        """What the log keeps of one call."""
+        self.record(
+            CallStarted(
+                turn=self.turn, call_id=call.id, name=call.name, arguments=call.arguments, summary=summary
+            )
+        )
+        status: ToolStatus = "error" if failed else "ok"
+        self.record(CallEnded(turn=self.turn, call_id=call.id, name=call.name, status=status, duration_ms=1))
 
     def ends(self, text: str) -> None:
         self.record(TurnEnded(turn=self.turn, status="completed", final_text=text))
@@ -138,7 +164,7 @@ class Session:
         outcome = await run_turn(
             self.conversation,
             self.provider,
-            Tools(answer),
+            Tools(answer, self),
             self,
             max_rounds=max_rounds,
             compactor=self.compactor,
