@@ -1,13 +1,15 @@
 """What shell commands do to files is taken back: real commands, no Git repository, exact bytes and modes."""
 
+import asyncio
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from actors.session.events import FilesChanged
 from actors.undo.undo import UndoRefused
-from tests.fakes.undoing import Session
+from tests.fakes.undoing import Crash, Session
 
 
 @pytest.fixture
@@ -209,6 +211,113 @@ def test_ignored_folders_that_a_command_removes_are_named(session: Session) -> N
     session.shell("rm -r node_modules; rm a")
     assert "node_modules (left out by the ignore rules)" in session.undo().message
     assert session.read("a") == "1"
+
+
+NAMES_IT = "left out by the ignore rules"
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        ("rm build/out build/sub/x", "build (changed inside, "),
+        ("rm build/sub/x", "build (changed inside, "),
+        ("rm -rf build", "build ("),
+        ("rm -rf build/*", "build (changed inside, "),
+        ("rm -f secret.log", "secret.log ("),
+        ("echo 2 >> .env", ".env (changed, "),
+        ("chmod 600 .env", ".env (changed, "),
+        ("echo 2 >> build/sub/x", "build (changed inside, "),
+        ("echo 1 > build/new", "build (changed inside, "),
+        ("echo 1 > src/new.log", "src/new.log (new, "),
+        ("mkdir out build/deep; echo 1 > out/a.log", "out (new, "),
+        ("echo 1 > empty/a.log", "empty (changed inside, "),
+        ("mv build dist", "dist (moved here from what was "),
+        ("mv secret.log src/public", "src/public (moved here from what was "),
+    ],
+)
+def test_what_a_command_changes_of_what_is_ignored_is_named(
+    session: Session, command: str, named: str
+) -> None:
+    session.write(".gitignore", "build/\n*.log\n.env\n")
+    for path in ("build/out", "build/sub/x", "secret.log", ".env", "src/a.py", "t.txt"):
+        session.write(path, "1")
+    (session.root / "empty").mkdir()
+    session.shell(f"{command}; echo 2 > t.txt")
+    assert [each.path for each in session.changes()] == ["t.txt"]
+    assert len(session.told) == 1
+    assert session.told[0].endswith(f"{NAMES_IT}.")
+    after = session.tree()
+    assert f"{named}{NAMES_IT}" in session.undo().message
+    assert session.read("t.txt") == "1"
+    assert session.tree().keys() == after.keys()
+
+
+def test_what_is_ignored_and_left_alone_is_not_named(session: Session) -> None:
+    session.write(".gitignore", "build/\n*.log\n")
+    for path in ("build/sub/x", "src/a.log", "src/a.py", "only/a.log"):
+        session.write(path, "1")
+    (session.root / "empty").mkdir()
+    session.shell("cat build/sub/x */*.log; rm src/a.py; rmdir empty; echo 2 > only/new.py")
+    assert sorted(each.path for each in session.changes()) == ["empty", "only/new.py", "src/a.py"]
+    session.shell("git init -q .")
+    assert not session.told
+    assert "Not in it" not in session.undo().message
+
+
+def test_an_ignored_folder_that_two_commands_empty_and_remove_does_not_come_back_as_if_whole(
+    session: Session,
+) -> None:
+    session.write(".gitignore", "build/\n")
+    session.write("build/sub/x", "1")
+    session.shell("rm build/sub/x")
+    session.shell("rm -rf build")
+    assert f"build (changed inside, {NAMES_IT})" in session.undo().message
+
+
+def test_a_turn_that_changed_only_what_is_ignored_is_named_before_undo_goes_further_back(
+    session: Session,
+) -> None:
+    session.write(".gitignore", "*.log\n")
+    session.write("secret.log", "1")
+    session.write("other.log", "1")
+    session.patch("wanted", "", "made")
+    turn = session.turn()
+    session.shell("rm -f secret.log")
+    session.shell("rm -f other.log")
+    assert session.told == [f"/undo will not take back secret.log: {NAMES_IT}."]
+    with pytest.raises(UndoRefused) as refused:
+        session.undo()
+    assert refused.value.code == "not_kept"
+    assert f"Turn {turn} may have changed" in refused.value.message
+    assert "secret.log" in refused.value.message
+    assert "other.log" in refused.value.message
+    assert session.read("wanted") == "made"
+    assert session.undo().turn == turn - 1
+
+
+def test_a_large_ignored_folder_is_watched_no_further_than_a_bound(session: Session) -> None:
+    session.bounded(left_out_entries=40)
+    session.write(".gitignore", "modules/\nbuild/\n")
+    session.write("build/sub/x", "1")
+    for number in range(100):
+        session.write(f"modules/m{number}/deep/f", "1")
+    listed = asyncio.run(session.undoer.snapshots._look_and_mark())
+    assert len(listed.marks) <= 40
+    assert {"modules", "build", "build/sub", "build/sub/x"} <= set(listed.marks)
+    session.shell("rm build/sub/x; rm -r modules/m7; echo 1 > a")
+    message = session.undo().message
+    assert f"build (changed inside, {NAMES_IT})" in message
+    assert f"modules (changed inside, {NAMES_IT})" in message
+
+
+def test_what_a_crash_left_of_ignored_changes_is_named(session: Session) -> None:
+    session.write(".gitignore", "build/\n")
+    session.write("build/x", "1")
+    session.dies_at = lambda event: isinstance(event, FilesChanged)
+    with pytest.raises(Crash):
+        session.shell("rm build/x; echo 1 > a")
+    session.restart()
+    assert f"build (changed inside, {NAMES_IT})" in session.undo().message
 
 
 def test_fidos_own_files_are_never_in_it(session: Session) -> None:

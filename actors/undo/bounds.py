@@ -10,6 +10,8 @@ class Bounds:
     file_bytes: int = 16 << 20
     """Of one file; larger ones are named and left out."""
     workspace_entries: int = 20_000
+    left_out_entries: int = 1_000
+    """Of what the ignore rules leave out; changes to more are not noticed."""
     workspace_bytes: int = 256 << 20
     """Of all files around a shell command, or in a folder that `rmdir` removes."""
     session_bytes: int = 1 << 30

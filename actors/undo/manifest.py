@@ -3,13 +3,16 @@
 import contextlib
 import os
 from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from actors.session.events import FileChange
 from actors.undo.entries import Entries, Entry, state_of
 from actors.undo.ignore_rules import IGNORE_FILES, names_of
-from actors.undo.path_text import folder_of, from_the_root, to_text
+from actors.undo.left_out import LEFT_OUT, Mark, changed, made, moved_to, since
+from actors.undo.path_text import folder_of, folders_of, from_the_root, to_text
 
 
 class Manifest:
@@ -29,36 +32,71 @@ class Manifest:
         """Entries that could not be looked at."""
         self.rules = rules
         """Marks of the ignore rules outside these entries."""
+        self.marks: dict[str, Mark] = {}
+        """Status of what was left out and of what is in it, as far as that is watched."""
 
     def encoded(self) -> bytes:
-        names = [os.fsencode("\0".join(each)) for each in (self.entries, self.excluded, self.unseen)]
-        return msgspec.msgpack.encode((*names, list(self.entries.values())))
+        every = self.entries, self.excluded, self.unseen, self.marks
+        names = [os.fsencode("\0".join(each)) for each in every]
+        return msgspec.msgpack.encode((*names, list(self.entries.values()), list(self.marks.values())))
 
     @classmethod
     def decoded(cls, data: bytes) -> "Manifest":
         """Raises `ValueError`."""
-        shape = tuple[bytes, bytes, bytes, list[Entry]]
-        listed, excluded, unseen, entries = msgspec.msgpack.decode(data, type=shape)
-        return cls(dict(zip(names_of(listed), entries, strict=True)), names_of(excluded), names_of(unseen))
+        shape = tuple[bytes, bytes, bytes, bytes, list[Entry], list[Mark]]
+        listed, excluded, unseen, marked, entries, marks = msgspec.msgpack.decode(data, type=shape)
+        kept = cls(dict(zip(names_of(listed), entries, strict=True)), names_of(excluded), names_of(unseen))
+        kept.marks.update(zip(names_of(marked), marks, strict=True))
+        return kept
 
 
-def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[list[FileChange], list[str]]:
+class Unkept(NamedTuple):
+    """What may have changed and was not kept."""
+
+    path: str
+    reason: str
+    deed: str = ""
+    """What is known to have happened, for a sentence that the reason ends."""
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.deed}{self.reason})"
+
+
+def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[list[FileChange], list[Unkept]]:
     """What differs between two lists, and what differs and was not kept; folders before what is in them."""
     pairs = dict(_unequal(before, after, entries))
     rules = before.rules != after.rules or any(path.rpartition("/")[2] in IGNORE_FILES for path in pairs)
     for path, (old, new) in list(pairs.items()):
         if old is None and new is not None and _may_have_been_there(path, new, before, rules_changed=rules):
             del pairs[path]
+    differing = since(entries.root, before.marks)
+    added = [path for path, (old, _) in pairs.items() if old is None]
+    moved = moved_to(entries.root, before.marks, differing, added)
     changes, unkept = [], []
     for path in sorted(pairs, key=from_the_root):
         old, new = pairs[path]
+        if _lies_in(path, moved):
+            continue
         if why := (old and old.unkept) or (new and not new.content and new.unkept):
-            unkept.append(f"{to_text(path)} ({why})")
+            unkept.append(Unkept(to_text(path), why))
         else:
             changes.append(FileChange(path=to_text(path), before=state_of(old), after=state_of(new)))
+    deeds = changed(before.excluded, differing, pairs) | dict.fromkeys(moved, "moved here from what was ")
+    if not rules:
+        deeds |= _made(before, after, entries.root)
     gone = (path for path in before.excluded - after.excluded if not os.path.lexists(entries.root / path))
-    unkept += [f"{to_text(path)} (left out by the ignore rules)" for path in sorted(gone)]
-    return changes, unkept
+    deeds |= dict.fromkeys(gone, "")
+    return changes, [*unkept, *(Unkept(to_text(path), LEFT_OUT, deeds[path]) for path in sorted(deeds))]
+
+
+def _made(before: Manifest, after: Manifest, root: Path) -> dict[str, str]:
+    """What is left out now and was not there, under rules that are the same."""
+    held = folders_of(before.excluded) | folders_of(
+        path for path, entry in before.entries.items() if entry.kind == "file"
+    )
+    places = before.excluded | before.unseen
+    paths = [path for path in after.excluded if not _lies_in(path, places) and path not in held]
+    return {path: "changed inside, " if path in before.entries else "new, " for path in made(root, paths)}
 
 
 def _may_have_been_there(path: str, new: Entry, before: Manifest, *, rules_changed: bool) -> bool:

@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 from typing import Final
 
 _ESCAPED: Final = re.compile(rb"\\(?:\\|x([0-9a-f]{2}))")
@@ -23,6 +24,17 @@ def to_name(text: str) -> str:
 def folder_of(name: str) -> str:
     """The folder that a relative path lies in; empty is the root."""
     return name.rpartition("/")[0]
+
+
+def folders_of(names: Iterable[str]) -> set[str]:
+    """Every folder on the way to a path, the root aside."""
+    found: set[str] = set()
+    for name in names:
+        folder = folder_of(name)
+        while folder and folder not in found:
+            found.add(folder)
+            folder = folder_of(folder)
+    return found
 
 
 def from_the_root(name: str) -> list[str]:

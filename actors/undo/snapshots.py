@@ -15,8 +15,9 @@ from actors.undo.blobs import Blobs
 from actors.undo.bounds import TooMuch, TooSlow
 from actors.undo.entries import Entries, Entry, is_own, state_of
 from actors.undo.ignore_rules import list_files
+from actors.undo.left_out import marks_of
 from actors.undo.log import UndoLog
-from actors.undo.manifest import Manifest, differences
+from actors.undo.manifest import Manifest, Unkept, differences
 from actors.undo.path_text import folder_of, to_name, to_text
 from actors.undo.walk import look_at_listed, look_below
 
@@ -85,7 +86,7 @@ class FileSnapshots:
         """Watch everything that the ignore rules let in."""
         what, look, turn = COMMANDS, self._look_at_all, self._log.turn
         async with self.lock:
-            before = await self._try(what, look)
+            before = await self._try(what, self._look_and_mark)
             manifest = "" if before is None else await self.in_thread(self._keep, before)
             self._record(FilesChanging(turn=turn, call_id=call_id, manifest=manifest))
             self._touch()
@@ -127,15 +128,18 @@ class FileSnapshots:
         """Record what differs from before; where nothing was kept, that this is so."""
         after = None if before is None else await self._try(what, look)
         changes: list[FileChange] = []
-        unkept = [f"{what} ({self._reasons.get(what, 'not kept')})"]
+        unkept = [Unkept(what, self._reasons.get(what, "not kept"))]
         if before is not None and after is not None:
-            few = len(before.entries) < FEW
+            few = len(before.entries) + len(before.marks) < FEW
             both = (before, after, self._entries)
             changes, unkept = differences(*both) if few else await self.in_thread(differences, *both)
             late = {each.path for each in changes if self._is_late(each)}
-            unkept += [f"{path} (changed after Fido was interrupted)" for path in sorted(late)]
+            unkept += [Unkept(path, "changed after Fido was interrupted") for path in sorted(late)]
             changes = [each for each in changes if each.path not in late]
-        self._record(FilesChanged(turn=turn, call_id=call_id, changes=tuple(changes), unkept=tuple(unkept)))
+        named = tuple(map(str, unkept))
+        self._record(FilesChanged(turn=turn, call_id=call_id, changes=tuple(changes), unkept=named))
+        for each in unkept:
+            self._tell_once(each.path, each.reason)
 
     def _is_late(self, change: FileChange) -> bool:
         """Whether what is there came about when no call ran; bringing back what is gone harms nothing."""
@@ -193,6 +197,13 @@ class FileSnapshots:
         except TooSlow as slow:
             self._given_up = slow
             raise
+
+    async def _look_and_mark(self) -> Manifest:
+        """Look at all, and mark what is left out, to know again where that changes."""
+        manifest, entries = await self._look_at_all(), self._entries
+        most = entries.bounds.left_out_entries
+        manifest.marks = await self.in_thread(marks_of, entries.root, manifest.excluded, self._own, most)
+        return manifest
 
     def _first_missing(self, path: str) -> str:
         """The outermost folder on the way to a path that is not there, or the path."""

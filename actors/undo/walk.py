@@ -11,7 +11,7 @@ from actors.undo.bounds import TooMuch, TooSlow
 from actors.undo.entries import FOLDER, OWN, Entries, Entry, is_own
 from actors.undo.ignore_rules import marks_of_rules
 from actors.undo.manifest import Manifest
-from actors.undo.path_text import folder_of, to_text
+from actors.undo.path_text import folders_of, to_text
 
 DEEPEST: Final = 100
 """Folders in folders without a listed file, before the outermost counts as excluded."""
@@ -61,7 +61,7 @@ class _Walk:
         self._entries = entries
         self._bounds = entries.bounds
         self._listed = listed
-        self._holding = _folders_of(listed)
+        self._holding = folders_of(listed)
         self._own = own
         self._bytes = 0
         self._stale: dict[str, list[tuple[str, os.stat_result]]] = {}
@@ -223,14 +223,3 @@ def _folder(entry: "os.DirEntry[str]") -> Entry:
 
 def _link(name: str, folder: int) -> Entry:
     return Entry("link", 0, to_text(os.readlink(name, dir_fd=folder)))
-
-
-def _folders_of(paths: Collection[str]) -> set[str]:
-    """Every folder on the way to a path, the root aside."""
-    found: set[str] = set()
-    for path in paths:
-        folder = folder_of(path)
-        while folder and folder not in found:
-            found.add(folder)
-            folder = folder_of(folder)
-    return found
