@@ -23,6 +23,7 @@ from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     ActorName,
     AnyCommand,
+    AnyFact,
     ClearPlan,
     GetPlan,
     Level,
@@ -171,13 +172,17 @@ class PlanStore(Actor):
 
     def _take(self, plan: Plan) -> None:
         self._plan = plan
-        self.publish(PlanChanged(plan=plan))
+        self._tell(PlanChanged(plan=plan))
 
     def _refused(self, *problems: PlanProblem) -> PlanRefused:
         return PlanRefused(problems=problems, plan=self._plan)
 
     def _notice(self, level: Level, message: str) -> None:
-        self.publish(NoticeRaised(level=level, message=message))
+        self._tell(NoticeRaised(level=level, message=message))
+
+    def _tell(self, fact: AnyFact) -> None:
+        """Publish behind the reply, which it would hold up by 80 µs; facts keep their order."""
+        _behind_the_reply(lambda: self.publish(fact))
 
 
 def _behind_the_reply(work: Callable[[], None]) -> None:

@@ -15,6 +15,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, islice, zip_longest
 from typing import Final, NamedTuple
@@ -228,6 +229,8 @@ def unmet_dependency(items: Items) -> Iterator[PlanProblem]:
 
 def changed_id(items: Items, previous: Items) -> Iterator[PlanProblem]:
     """Judge titles that both plans have once; following all fixes at once gives every title its id back."""
+    if [(item.id, item.title) for item in items] == [(item.id, item.title) for item in previous]:
+        return  # as most plans do; the rest takes 30 µs
     titles, old_titles = [_folded(item.title) for item in items], [_folded(item.title) for item in previous]
     uses, old_uses = Counter(titles), Counter(old_titles)
     id_of = {
@@ -349,10 +352,14 @@ def _item_problems(items: Items) -> Iterator[PlanProblem]:
     for plan_rule in PLAN_RULES:
         yield from plan_rule(items)
     for position, item in enumerate(items):
-        for item_rule in ITEM_RULES:
-            for rule, message, fix in item_rule(item):
-                where = label(position, item.id)
-                yield PlanProblem(item=where, rule=rule, message=message, fix=fix)
+        for rule, message, fix in _findings(item):
+            yield PlanProblem(item=label(position, item.id), rule=rule, message=message, fix=fix)
+
+
+@lru_cache(3 * MAX_ITEMS)
+def _findings(item: PlanItem) -> tuple[Finding, ...]:
+    """Most items come again with the next plan; a look is a tenth of the rules' time."""
+    return tuple(chain.from_iterable(rule(item) for rule in ITEM_RULES))
 
 
 def bounded(problems: Iterator[PlanProblem], items: int) -> tuple[PlanProblem, ...]:
