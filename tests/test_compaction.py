@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.compaction import estimate, rewrite
+from actors.compaction.cut import cut
 from actors.compaction.deeds import in_place_of_summary, told
 from actors.compaction.memory import CALLS, Memory, Turn
 from actors.compaction.record import record_of, request_for
@@ -55,7 +56,7 @@ def turns(draw: st.DrawFn, *, running: bool) -> list[bytes]:
         for _ in range(draw(st.integers(0, 3))):
             ids = [f"c{number + n}" for n in range(draw(st.integers(1, 3)))]
             number += len(ids)
-            name = draw(st.sampled_from(["read_file", "update_plan"]))
+            name = draw(st.sampled_from(["read_file", "read_file", "update_plan"]))
             messages.append(encode_assistant(draw(TEXTS), [call(each, name) for each in ids]))
             messages += [encode_tool_result(each, draw(TEXTS)) for each in ids]
         messages.append(encode_assistant("answered"))
@@ -117,6 +118,55 @@ def test_trimming_keeps_every_message_and_every_word_of_the_user(
     assert [m for m in new if read(m).role != "tool" and m != PLAN[0]] == without_results
     assert weight(trimmed(messages, limit)) <= weight(messages)
     assert trimmed(messages, weight(messages) + len(messages)) == messages
+
+
+def remembered(messages: list[bytes], *, running: bool) -> Memory:
+    """What the log of such a conversation tells; each call is about its own id. Plans are Fido's own."""
+    memory, number = Memory(), 0
+    for message in map(read, messages):
+        if message.role == "user":
+            if number:
+                memory.apply(TurnEnded(turn=number, status="completed", final_text="answered"))
+            number += 1
+            memory.apply(PromptTaken(turn=number, text=message.text, at=""))
+        for one in message.tool_calls or ():
+            if len(message.tool_calls or ()) == 1 and one.function.name == "update_plan":
+                continue
+            made = CallStarted(
+                turn=number, call_id=one.id, name="t", arguments="{}", summary=f"about {one.id}."
+            )
+            memory.apply(made)
+            memory.apply(CallEnded(turn=number, call_id=one.id, name="t", status="ok", duration_ms=1))
+    if not running:
+        memory.apply(TurnEnded(turn=number, status="completed", final_text="answered"))
+    return memory
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data(), st.booleans(), st.booleans(), st.integers(0, 60_000))
+def test_any_conversation_is_cut_to_one_that_a_strict_server_takes_and_that_names_what_was_done(
+    data: st.DataObject, running: bool, has_plan: bool, limit: int
+) -> None:
+    messages = data.draw(turns(running=running))
+    memory, pair = remembered(messages, running=running), PLAN if has_plan else ()
+    new = cut(messages, pair, memory, limit, rewrite.share_of(limit), running=running)
+    said = spoken(new)
+    assert new[0] is messages[0]
+    if has_plan:
+        assert newest_result(said) == read(PLAN[1]).text
+    users = [read(m).text for m in messages if read(m).role == "user"]
+    if running:
+        assert [m["content"] for m in said if m["role"] == "user"][-1] == users[-1]
+    standing = [one["id"] for m in said for one in m.get("tool_calls") or ()]
+    assert len(standing) == len(set(standing))
+    text = Conversation(HEAD, new).body().decode()
+    if "left out: " not in text and "What stood here was dropped" not in text:
+        named = {each.what for each in memory.calls if each.what.removeprefix("t ") in text}
+        assert named == {each.what for each in memory.calls if each.what[8:-1] not in standing}
+    room = rewrite.size([*messages, *pair])
+    assert rewrite.size(new) <= max(limit, room)
+    least = rewrite.size([m for m in messages if read(m).role != "tool"]) + 600 * len(memory.calls)
+    assert rewrite.size(new) <= limit or limit < least + 3_000 + len(PLAN[1])
 
 
 def rounds(*results: str) -> list[bytes]:

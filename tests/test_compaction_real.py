@@ -51,7 +51,7 @@ def server() -> Iterator[ScriptedServer]:
 
 def run(at: Home, workspace: Path, server: ScriptedServer, prompt: str) -> Finished:
     arguments = (prompt, "--session", "s-1", "--output-format", "stream-json")
-    return Run(at, workspace, *arguments, **openai_environment(server.base_url)).finish()
+    return Run(at, workspace, *arguments, **openai_environment(server.base_url), FIDO_MODE="yolo").finish()
 
 
 def item(state: str) -> dict[str, Any]:
@@ -188,5 +188,59 @@ def test_prompts_keep_their_numbers_through_compactions_and_restarts(at: Home, w
         server.assert_done()
         record = str(server.requests[-1].messages[1]["content"])
     quoted = re.findall(r'<prompt number="(\d)" ended="answered">\nwish (\d)\n</prompt>', record)
-    assert [number for number, _ in quoted] == [wish for _, wish in quoted] == ["1", "2", "3"]
-    assert len(compactions(at)) == 2
+    assert [number for number, _ in quoted] == [wish for _, wish in quoted] == ["1", "2", "3", "4"]
+    assert [event["method"] for event in compactions(at)] == ["summary", "trim", "summary"]
+
+
+class SmallServer:
+    """Refuses every body over `limit` bytes; gives the answers in turn to all others."""
+
+    def __init__(self, limit: int, *answers: Step) -> None:
+        self.limit = limit
+        self.answers = list(answers)
+        self.accepted: list[Request] = []
+
+    def __call__(self, request: Request) -> Step:
+        if len(request.body) > self.limit:
+            return status(400, body={"error": {"message": "Too long.", "code": "context_length_exceeded"}})
+        self.accepted.append(request)
+        return self.answers.pop(0)
+
+
+def test_work_of_a_turn_that_overflowed_without_a_known_window_is_not_forgotten(
+    at: Home, workspace: Path
+) -> None:
+    (workspace / ".fido-config.toml").unlink()
+    for name in "abcdef":
+        (workspace / f"{name}.txt").write_text(f"a line of {name}\n" * 250, encoding="utf-8")
+    command = call("bash_exec", {"command": "echo did-the-work > done.txt"})
+    reading = [call("read_file", {"path": f"{name}.txt"}) for name in "abcdef"]
+    small = SmallServer(34_000, reading[0], command, *reading[1:], say("done"))
+    with ScriptedServer(otherwise=small) as server:
+        done = run(at, workspace, server, "do the work")
+        server.assert_done()
+    assert done.status == 0, done
+    (event,) = compactions(at)
+    assert event["method"] == "trim"
+    cut = next(r for r in small.accepted if "dropped by Fido" in r.body.decode())
+    assert len(cut.body) > 34_000 / 2
+    assert "echo did-the-work > done.txt" in cut.body.decode()
+    assert "do the work" in [m["content"] for m in cut.messages if m["role"] == "user"]
+    read = [str(m.get("tool_calls")) for m in cut.messages if m["role"] == "assistant"]
+    assert "a.txt" in " ".join(read)
+
+
+def test_a_command_of_dropped_rounds_is_named_in_the_real_program(at: Home, workspace: Path) -> None:
+    (workspace / ".fido-config.toml").unlink()
+    command = call("bash_exec", {"command": "echo did-the-work > done.txt; false"})
+    talk = [call("read_file", {"path": "AGENTS.md"}, text="I think. " * 400) for _ in range(8)]
+    small = SmallServer(34_000, command, *talk, say("done"), say("again"))
+    with ScriptedServer(otherwise=small) as server:
+        assert run(at, workspace, server, "do the work").status == 0
+        assert run(at, workspace, server, "continue").status == 0
+        server.assert_done()
+    before, after = small.accepted[-2:]
+    assert after.extends(before)
+    assert "  - bash_exec echo did-the-work > done.txt; false: failed" in str(before.messages[2]["content"])
+    assert "dropped by Fido" in str(before.messages[4]["content"])
+    assert before.messages[4]["tool_calls"]

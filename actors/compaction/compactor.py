@@ -132,7 +132,7 @@ class Compactor:
         plan, revision = await self._plan(conversation)
         turns = self._memory.turns
         record = record_of(turns[:-1] if running else turns, share.words)
-        text = behind_cut(summary.text, self._memory, share.summary) if summary.remark else summary.text
+        text = behind_cut(summary.text, self._memory, share.summary // 2) if summary.remark else summary.text
         messages = conversation.messages
         rounds = rewrite.rounds_behind(messages, plan) if running else ()
         kept = rewrite.newest_rounds(rounds, share.rounds)

@@ -57,13 +57,13 @@ def in_place_of_summary(memory: Memory, standing: int, limit: int) -> str:
     title = _SINCE if parts else _LOG_ONLY
     left = limit - sum(map(weight, parts)) - weight(title) - 6
     calls = list(memory.calls)
-    if deeds := told(memory.turns, calls[: len(calls) - standing], left):
+    if deeds := told(memory.turns, calls[: max(0, len(calls) - standing)], left):
         parts.append(f"{title}\n{deeds}")
     return "\n\n".join(parts) or _NOTHING
 
 
 def behind_cut(summary: str, memory: Memory, limit: int) -> str:
-    """A summary whose end is missing, and behind it what the log says, at most `limit` bytes."""
+    """A summary of which a part is missing, and behind it what the log says, at most `limit` bytes."""
     deeds = told(memory.turns, memory.calls, limit - weight(_SINCE))
     return f"{summary}\n\n{_SINCE}\n{deeds}" if deeds else summary
 
