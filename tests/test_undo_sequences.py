@@ -52,24 +52,30 @@ def remove(root: bytes, path: bytes) -> None:
         shutil.rmtree(at(root, path))
 
 
-CHANGES = st.one_of(
-    change(write, PATHS, CONTENTS, FILE_MODES),
-    change(append, PATHS),
-    change(remove, PATHS),
-    change(
-        lambda root, path, mode: (os.makedirs(at(root, path)), os.chmod(at(root, path), mode)),
-        PATHS,
-        FOLDER_MODES,
-    ),
-    change(lambda root, path, to: os.symlink(to, at(root, path)), PATHS, PATHS),
-    change(lambda root, path, to: os.rename(at(root, path), at(root, to)), PATHS, PATHS),
-    change(
-        lambda root, path, mode: os.chmod(at(root, path), mode, follow_symlinks=True),
-        PATHS,
-        FILE_MODES | FOLDER_MODES,
-    ),
-    change(lambda root, path, to: os.link(at(root, path), at(root, to)), PATHS, PATHS),
-)
+def changes_of(paths: st.SearchStrategy[bytes]) -> st.SearchStrategy[Change]:
+    return st.one_of(
+        change(write, paths, CONTENTS, FILE_MODES),
+        change(append, paths),
+        change(remove, paths),
+        change(
+            lambda root, path, mode: (os.makedirs(at(root, path)), os.chmod(at(root, path), mode)),
+            paths,
+            FOLDER_MODES,
+        ),
+        change(lambda root, path, to: os.symlink(to, at(root, path)), paths, paths),
+        change(lambda root, path, to: os.rename(at(root, path), at(root, to)), paths, paths),
+        change(
+            lambda root, path, mode: os.chmod(at(root, path), mode, follow_symlinks=True),
+            paths,
+            FILE_MODES | FOLDER_MODES,
+        ),
+        change(lambda root, path, to: os.link(at(root, path), at(root, to)), paths, paths),
+    )
+
+
+CHANGES = changes_of(PATHS)
+FEW_PATHS = st.lists(st.sampled_from([b"a", b"b", b"c"]), min_size=1, max_size=3).map(b"/".join)
+FEW_CHANGES = changes_of(FEW_PATHS)
 
 
 def apply(changes: list[Change], root: Path) -> None:
@@ -107,6 +113,44 @@ def test_undo_gives_back_the_exact_tree_and_redo_the_one_behind(
         for turn in reversed(undone):
             assert session.redo().turn == turn
             assert session.tree() == trees[turn]
+        session.undoer.close()
+
+
+def is_named(path: bytes, named: set[bytes]) -> bool:
+    """Whether a path is told, or lies in what is, or holds it."""
+    return any(path == each or path.startswith(each + b"/") or each.startswith(path + b"/") for each in named)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    first=st.lists(FEW_CHANGES, min_size=3, max_size=12),
+    commands=st.lists(st.lists(FEW_CHANGES, min_size=1, max_size=6), min_size=1, max_size=3),
+    restarts=st.booleans(),
+)
+def test_what_is_ignored_and_does_not_come_back_is_named(
+    first: list[Change], commands: list[list[Change]], restarts: bool
+) -> None:
+    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
+        session = Session(Path(folder))
+        session.write(".gitignore", "a\nb/\n")
+        apply(first, session.root)
+        before = session.tree()
+        session.turn()
+        for changes in commands:
+            session.during_command(lambda changes=changes: apply(changes, session.root))
+        if restarts:
+            session.restart()
+        named = {
+            os.fsencode(to_name(each.rpartition(" (")[0]))
+            for event in session.events
+            if isinstance(event, FilesChanged)
+            for each in event.unkept
+        }
+        refusal = refusal_of(session)
+        assert refusal is None or refusal.code == "nothing_to_undo"
+        now = session.tree()
+        lost = {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)}
+        assert {path for path in lost if not is_named(path, named)} == set()
         session.undoer.close()
 
 

@@ -84,7 +84,7 @@ def changed(excluded: Collection[str], differing: Differing, kept: Iterable[str]
         if now is not None and now.folder and path in explained:
             continue
         outer = path
-        while outer not in excluded:
+        while outer not in excluded and "/" in outer:
             outer = folder_of(outer)
         inside = outer != path or (now is not None and now.folder)
         deeds[outer] = "changed inside, " if inside else "changed, "

@@ -91,11 +91,14 @@ def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[li
 
 def _made(before: Manifest, after: Manifest, root: Path) -> dict[str, str]:
     """What is left out now and was not there, under rules that are the same."""
+    new = after.excluded - before.excluded
+    if not new:
+        return {}
     held = folders_of(before.excluded) | folders_of(
         path for path, entry in before.entries.items() if entry.kind == "file"
     )
     places = before.excluded | before.unseen
-    paths = [path for path in after.excluded if not _lies_in(path, places) and path not in held]
+    paths = [path for path in new if not _lies_in(path, places) and path not in held]
     return {path: "changed inside, " if path in before.entries else "new, " for path in made(root, paths)}
 
 
