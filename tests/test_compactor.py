@@ -593,6 +593,33 @@ def test_deeds_stay_in_view_in_a_long_turn_without_any_summary() -> None:
     assert str(said[4]["content"]).startswith(f"{rewrite.DROPPED}\nttt")
 
 
+@pytest.mark.parametrize("window", [0, 8_000])
+def test_what_was_just_read_is_shown_whole_where_it_fits_however_often_the_server_refuses(
+    window: int,
+) -> None:
+    """A model that sees only a part of what it reads would read it again and again."""
+    steps: list[Any] = [calls(f"read_file:{n}") for n in range(12)]
+    provider = keeps_all_but(34_000, *steps, says("done"), window=window)
+    session = Session(provider=provider, window=0, at=0.99)
+    session.prompt("read all")
+    outcome: TurnOutcome = run(session.run(lambda call: f"<{call.id}>" + "w" * 12_000))
+    assert outcome.status == "completed"
+    accepted = [body for body in provider.bodies if len(body) <= 34_000]
+    newest = [json.loads(body)["messages"][-1] for body in accepted]
+    assert [message["content"] for message in newest if message["role"] == "tool"] == [
+        f"<{n}>" + "w" * 12_000 for n in range(12)
+    ]
+
+
+def test_one_great_result_is_cut_in_place_without_a_record() -> None:
+    session = Session(provider=keeps_all_but(34_000, says("done"), window=8_000), window=0)
+    session.prompt("read it")
+    session.works("w" * 100_000)
+    assert play(session).status == "completed"
+    assert roles(session.said()) == "suAta"
+    assert 10_000 < len(str(session.said()[3]["content"])) < 28_000
+
+
 def test_a_model_that_goes_on_with_its_work_has_given_no_summary() -> None:
     session = near_the_window(calls("read_file:1", text="Let me look at it."), says("done"))
     before = session.conversation.body().removesuffix(b"]}")

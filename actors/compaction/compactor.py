@@ -8,7 +8,7 @@ from typing import Final, Literal, Protocol
 import msgspec
 
 from actors.compaction import rewrite
-from actors.compaction.cut import cut, fixed
+from actors.compaction.cut import cut, limit_for
 from actors.compaction.deeds import behind_cut
 from actors.compaction.estimate import ASSUMED_WINDOW, size_of, tokens_of
 from actors.compaction.memory import Memory
@@ -153,11 +153,11 @@ class Compactor:
             self._finish("none", before, before, str(fault))
 
     async def _cut(self, conversation: Conversation, before: int, why: str, *, running: bool) -> bool:
-        """Make half of the room that the window leaves behind what is never cut, as far as that goes."""
+        """Shorten it without the model, as far as that goes."""
         plan, revision = await self._plan(conversation)
-        messages, head = conversation.messages, len(conversation.head)
-        window = size_of(conversation) * min(self._window, before) // max(1, before)
-        limit = (window + head + fixed(messages, plan, running=running)) // 2 - head
+        messages, whole = conversation.messages, size_of(conversation)
+        window = whole * min(self._window, before) // max(1, before) - len(conversation.head)
+        limit = limit_for(messages, plan, window, running=running, is_known=self._is_known)
         new = cut(messages, plan, self._memory, limit, self._share(conversation, before), running=running)
         if size(new) >= size(conversation.messages):
             self._finish("none", before, before, f"{why} There is nothing left that could be dropped.")

@@ -33,6 +33,22 @@ def fixed(messages: Messages, plan: Pair, *, running: bool) -> int:
     return size([messages[0], *plan, *([messages[live]] if live else [])])
 
 
+def limit_for(messages: Messages, plan: Pair, window: int, *, running: bool, is_known: bool) -> int:
+    """Bytes to cut to, of a `window` without the request's head; `is_known`: it is no guess from a refusal.
+
+    Half of the window stays free behind what is never cut, but where the newest round, which nobody has seen
+    yet, needs more: then a quarter, or as much as the request had free that the newest round answers.
+    """
+    never_cut = fixed(messages, plan, running=running)
+    half = (window + never_cut) // 2
+    newest = sum(map(size, rounds_behind(messages, plan)[-1:])) if running else 0
+    if not newest:
+        return half
+    accepted = min(window, size(messages) - newest)
+    most = max(half, accepted, (3 * window + never_cut) // 4 if is_known else 0)
+    return min(most, half + newest)
+
+
 def cut(
     messages: Messages, plan: Pair, memory: Memory, limit: int, share: Share, *, running: bool
 ) -> list[bytes]:
@@ -61,7 +77,7 @@ def _steps(share: Share) -> Iterator[tuple[int, int]]:
 def _rewritten(
     messages: Messages, plan: Pair, memory: Memory, limit: int, words: int, text: int, *, running: bool
 ) -> tuple[list[bytes], bool]:
-    """The new conversation, and whether the newest round has the third of the room that it may need."""
+    """The new conversation, and whether the newest round has the half of the room that it may need."""
     record = record_of(memory.turns[:-1] if running else memory.turns, words)
     told = in_place_of_summary(memory, 0, text)
     if not running:
@@ -72,7 +88,7 @@ def _rewritten(
     kept = newest_rounds(rounds, room)
     told = in_place_of_summary(memory, _calls_in(kept), min(text, weight(told) + _SLACK))
     new = rewritten(messages, record, told, plan, kept, running=True)
-    least = (limit - fixed(messages, plan, running=True)) // 3
+    least = (limit - fixed(messages, plan, running=True)) // 2
     return new, not rounds or room >= min(size(rounds[-1]), least)
 
 

@@ -110,16 +110,15 @@ def newest_rounds(rounds: Rounds, limit: int) -> Rounds:
     """As many of the newest rounds as weigh at most `limit` bytes.
 
     Older results are cut before a round is dropped, so that the model still sees what it has called. The
-    newest round is cut last, to what the others leave of the limit, or to half of it.
+    newest round is cut only if it is too long alone, to what the others leave of the limit, or most of it.
     """
     if not rounds or sum(map(size, rounds)) <= limit:
         return rounds
     older = rounds[-2::-1]
     short = [[brief(message) for message in one] for one in older]
     newest = rounds[-1]
-    room = max(limit // 2, limit - sum(map(size, short)))
-    if size(newest) > room:
-        newest = fitted(newest, room)
+    if size(newest) > limit:
+        newest = fitted(newest, max(limit * 7 // 8, limit - sum(map(size, short))))
     left = limit - size(newest)
     return [*reversed(_fitting(older, short, left)), newest] if left >= 0 else []
 

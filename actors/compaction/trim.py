@@ -9,7 +9,7 @@ from actors.sent_message import read
 def trimmed(messages: Messages, limit: int) -> list[bytes]:
     """Cut tool results to a mark and their ends, the oldest first, until all weighs at most `limit` bytes.
 
-    The results of the newest round come last, and only if a third of the limit is left for them.
+    The results of the newest round come last, and only if most of the limit is left for them.
     """
     kept = list(messages)
     newest = _newest_round(kept)
@@ -21,7 +21,8 @@ def trimmed(messages: Messages, limit: int) -> list[bytes]:
         whole -= len(kept[place]) - len(shorter)
         kept[place] = shorter
     room = limit - size(kept[:start])
-    if size(newest) > room >= limit // 3 > 0:
+    most = limit - size([kept[0], kept[live_position(kept)]])
+    if size(newest) > room >= most * 3 // 4 > 0:
         kept[start:] = fitted(newest, room)
     return kept
 
