@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from actors.session.events import FilesChanged
+from actors.undo.left_out import CHANGED_INSIDE, NEW
 from actors.undo.undo import UndoRefused
 from tests.fakes.undoing import Crash, Session
 
@@ -244,8 +245,8 @@ def test_what_a_command_changes_of_what_is_ignored_is_named(
     (session.root / "empty").mkdir()
     session.shell(f"{command}; echo 2 > t.txt")
     assert [each.path for each in session.changes()] == ["t.txt"]
-    assert len(session.told) == 1
-    assert session.told[0].endswith(f"{NAMES_IT}.")
+    is_trace = named.endswith((NEW, CHANGED_INSIDE))
+    assert [told.endswith(f"{NAMES_IT}.") for told in session.told] == [True] * (not is_trace)
     after = session.tree()
     assert f"{named}{NAMES_IT}" in session.undo().message
     assert session.read("t.txt") == "1"
@@ -293,6 +294,19 @@ def test_a_turn_that_changed_only_what_is_ignored_is_named_before_undo_goes_furt
     assert "other.log" in refused.value.message
     assert session.read("wanted") == "made"
     assert session.undo().turn == turn - 1
+
+
+def test_what_tests_and_builds_leave_is_named_but_stops_no_undo(session: Session) -> None:
+    session.write(".gitignore", ".cache/\nbuild/\n")
+    session.write("build/out", "1")
+    session.patch("wanted", "", "made")
+    turn = session.turn()
+    session.shell("mkdir .cache; echo 1 > .cache/x; echo 22 > build/out; echo 3 > build/new")
+    assert not session.told
+    restored = session.undo()
+    assert restored.turn == turn - 1
+    assert f".cache (new, {NAMES_IT}), build (changed inside, {NAMES_IT})" in restored.message
+    assert not (session.root / "wanted").exists()
 
 
 def test_a_large_ignored_folder_is_watched_no_further_than_a_bound(session: Session) -> None:

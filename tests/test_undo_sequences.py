@@ -144,7 +144,7 @@ def test_what_is_ignored_and_does_not_come_back_is_named(
             os.fsencode(to_name(each.rpartition(" (")[0]))
             for event in session.events
             if isinstance(event, FilesChanged)
-            for each in event.unkept
+            for each in (*event.unkept, *event.traces)
         }
         refusal = refusal_of(session)
         assert refusal is None or refusal.code == "nothing_to_undo"

@@ -165,6 +165,8 @@ class FilesChanged(Event, frozen=True):
     """Every path that differs, parents before what is in them."""
     unkept: tuple[str, ...] = ()
     """What the call may have changed besides, whose content was not kept; as a person reads it."""
+    traces: tuple[str, ...] = ()
+    """The same, as builds and tests leave it: something new, or changed inside an ignored folder."""
 
 
 class FilesRestoring(Event, frozen=True):

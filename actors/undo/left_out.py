@@ -16,6 +16,8 @@ from typing import Final, NamedTuple
 from actors.undo.path_text import folder_of
 
 LEFT_OUT: Final = "left out by the ignore rules"
+NEW: Final = "new, "
+CHANGED_INSIDE: Final = "changed inside, "
 _PART: Final = 10
 """One folder has at most this part of all that is watched."""
 
@@ -87,7 +89,7 @@ def changed(excluded: Collection[str], differing: Differing, kept: Iterable[str]
         while outer not in excluded and "/" in outer:
             outer = folder_of(outer)
         inside = outer != path or (now is not None and now.folder)
-        deeds[outer] = "changed inside, " if inside else "changed, "
+        deeds[outer] = CHANGED_INSIDE if inside else "changed, "
     return deeds
 
 

@@ -26,6 +26,8 @@ class TurnChanges:
     """Path to what was there before the turn's first change and behind its last one."""
     mixed: set[str] = field(default_factory=set)
     """Paths that somebody else changed between two of its calls."""
+    traces: list[str] = field(default_factory=list)
+    """What it left where nothing is kept, as builds and tests do."""
     unkept: list[str] = field(default_factory=list)
     """What it may have changed beyond `states`."""
 
@@ -36,6 +38,7 @@ class TurnChanges:
                 self.mixed.add(change.path)
             self.states[change.path] = before, change.after
         self.unkept += [each for each in event.unkept if each not in self.unkept]
+        self.traces += [each for each in event.traces if each not in self.traces]
 
     def changes(self) -> list[FileChange]:
         """Every path that the turn left otherwise than it found it."""
@@ -98,10 +101,10 @@ class UndoLog:
     def unkept_since(self, turn: int) -> list[str]:
         """What turns from this one on may have changed that was not kept, each once."""
         since = (changes for changes in self._standing if changes.turn >= turn)
-        return list(dict.fromkeys(each for changes in since for each in changes.unkept))
+        return list(dict.fromkeys(each for changes in since for each in (*changes.unkept, *changes.traces)))
 
     def _changed(self, event: FilesChanged) -> None:
-        if not event.changes and not event.unkept:
+        if not (event.changes or event.unkept or event.traces):
             return
         if event.changes:
             self._undone.clear()

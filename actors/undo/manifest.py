@@ -11,7 +11,7 @@ import msgspec
 from actors.session.events import FileChange
 from actors.undo.entries import Entries, Entry, state_of
 from actors.undo.ignore_rules import IGNORE_FILES, names_of
-from actors.undo.left_out import LEFT_OUT, Mark, changed, made, moved_to, since
+from actors.undo.left_out import CHANGED_INSIDE, LEFT_OUT, NEW, Mark, changed, made, moved_to, since
 from actors.undo.path_text import folder_of, folders_of, from_the_root, to_text
 
 
@@ -58,6 +58,11 @@ class Unkept(NamedTuple):
     deed: str = ""
     """What is known to have happened, for a sentence that the reason ends."""
 
+    @property
+    def is_trace(self) -> bool:
+        """Whether builds and tests leave this all the time; `/undo` names it, nothing else does."""
+        return self.reason == LEFT_OUT and self.deed in (NEW, CHANGED_INSIDE)
+
     def __str__(self) -> str:
         return f"{self.path} ({self.deed}{self.reason})"
 
@@ -99,7 +104,7 @@ def _made(before: Manifest, after: Manifest, root: Path) -> dict[str, str]:
     )
     places = before.excluded | before.unseen
     paths = [path for path in new if not _lies_in(path, places) and path not in held]
-    return {path: "changed inside, " if path in before.entries else "new, " for path in made(root, paths)}
+    return {path: CHANGED_INSIDE if path in before.entries else NEW for path in made(root, paths)}
 
 
 def _may_have_been_there(path: str, new: Entry, before: Manifest, *, rules_changed: bool) -> bool:

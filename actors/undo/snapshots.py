@@ -136,9 +136,17 @@ class FileSnapshots:
             late = {each.path for each in changes if self._is_late(each)}
             unkept += [Unkept(path, "changed after Fido was interrupted") for path in sorted(late)]
             changes = [each for each in changes if each.path not in late]
-        named = tuple(map(str, unkept))
-        self._record(FilesChanged(turn=turn, call_id=call_id, changes=tuple(changes), unkept=named))
-        for each in unkept:
+        lost = [each for each in unkept if not each.is_trace]
+        self._record(
+            FilesChanged(
+                turn=turn,
+                call_id=call_id,
+                changes=tuple(changes),
+                unkept=tuple(map(str, lost)),
+                traces=tuple(str(each) for each in unkept if each.is_trace),
+            )
+        )
+        for each in lost:
             self._tell_once(each.path, each.reason)
 
     def _is_late(self, change: FileChange) -> bool:
