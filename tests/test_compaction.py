@@ -191,12 +191,13 @@ def test_trimming_cuts_the_oldest_results_first_and_keeps_how_they_began_and_end
     assert (middle, new) == ("middle" * 1_000, "new" * 1_000)
 
 
-def test_trimming_cuts_the_newest_results_last_and_only_where_much_of_them_is_left() -> None:
+def test_trimming_cuts_the_newest_results_last_and_only_when_they_are_too_long_alone() -> None:
     messages = rounds("old" * 1_000, "new" * 10_000)
     old, new = contents(trimmed(messages, 9_000))
     assert len(old) <= rewrite.BRIEF
     assert 6_000 < len(new) < 9_000
     assert contents(trimmed(messages, 0))[-1] == "new" * 10_000
+    assert contents(trimmed(rounds("old" * 1_000, "new" * 1_000), 3_400))[-1] == "new" * 1_000
 
 
 def test_the_newest_rounds_are_kept_whole_then_short_and_the_oldest_go() -> None:

@@ -193,7 +193,7 @@ def test_prompts_keep_their_numbers_through_compactions_and_restarts(at: Home, w
 
 
 class SmallServer:
-    """Refuses every body over `limit` bytes; gives the answers in turn to all others."""
+    """Refuses every body over `limit` bytes, and to sum up; gives the answers in turn to all others."""
 
     def __init__(self, limit: int, *answers: Step) -> None:
         self.limit = limit
@@ -203,6 +203,8 @@ class SmallServer:
     def __call__(self, request: Request) -> Step:
         if len(request.body) > self.limit:
             return status(400, body={"error": {"message": "Too long.", "code": "context_length_exceeded"}})
+        if is_for_a_summary(request):
+            return status(400)
         self.accepted.append(request)
         return self.answers.pop(0)
 

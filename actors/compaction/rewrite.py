@@ -160,8 +160,8 @@ def fitted(one: Sequence[bytes], limit: int) -> list[bytes]:
 
 def _with_result(message: bytes, limit: int) -> bytes:
     result = read(message)
-    text = shortened(result.text, limit)
-    return message if text == result.text else encode_tool_result(result.tool_call_id, text)
+    shorter = encode_tool_result(result.tool_call_id, shortened(result.text, limit))
+    return min(message, shorter, key=len)
 
 
 def latest_plan(messages: Messages, call_id: str) -> Pair:

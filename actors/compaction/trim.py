@@ -9,7 +9,7 @@ from actors.sent_message import read
 def trimmed(messages: Messages, limit: int) -> list[bytes]:
     """Cut tool results to a mark and their ends, the oldest first, until all weighs at most `limit` bytes.
 
-    The results of the newest round come last, and only if most of the limit is left for them.
+    The results of the newest round come last: only if they are too long alone, and most of the limit is left.
     """
     kept = list(messages)
     newest = _newest_round(kept)
@@ -22,7 +22,7 @@ def trimmed(messages: Messages, limit: int) -> list[bytes]:
         kept[place] = shorter
     room = limit - size(kept[:start])
     most = limit - size([kept[0], kept[live_position(kept)]])
-    if size(newest) > room >= most * 3 // 4 > 0:
+    if size(newest) > most and room >= most * 3 // 4 > 0:
         kept[start:] = fitted(newest, room)
     return kept
 
