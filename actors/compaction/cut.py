@@ -36,8 +36,8 @@ def fixed(messages: Messages, plan: Pair, *, running: bool) -> int:
 def limit_for(messages: Messages, plan: Pair, window: int, *, running: bool, is_known: bool) -> int:
     """Bytes to cut to, of a `window` without the request's head; `is_known`: it is no guess from a refusal.
 
-    Half of the window stays free behind what is never cut, but where the newest round, which nobody has seen
-    yet, needs more: then a quarter, or as much as the request had free that the newest round answers.
+    Half of what the window leaves behind that which is never cut stays free. A newest round, which the model
+    has not seen yet, may take more: three quarters of a known window, or what the server took before it.
     """
     never_cut = fixed(messages, plan, running=running)
     half = (window + never_cut) // 2
