@@ -21,7 +21,7 @@ def at() -> Iterator[Home]:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
-    folder = tmp_path / "work"
+    folder = tmp_path / "place"
     folder.mkdir()
     (folder / "a.py").write_text("def main():\n    print(1)\n", encoding="utf-8")
     return folder
@@ -198,7 +198,7 @@ def test_a_change_by_another_session_is_refused_with_the_current_plan_in_full(
     assert [each["id"] for each in session.last_result()["items"]] == ["ours", "theirs"]
 
 
-@pytest.mark.parametrize("way", ["link", "work/../work/."])
+@pytest.mark.parametrize("way", ["link", "place/../place/."])
 def test_one_workspace_has_one_plan_by_whatever_path_it_is_reached(session: Session, way: str) -> None:
     session.play(update(item("a")), say("done"))
     link = session.workspace.parent / "link"
