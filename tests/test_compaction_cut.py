@@ -1,8 +1,7 @@
 """Compaction past the window: what is cut without the model, what is told in its place, what never goes."""
 
-import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -12,39 +11,11 @@ from actors.conversation import Conversation
 from actors.plan.delivery import plan_result
 from actors.provider.interface import ProviderError
 from actors.turn import TurnOutcome
-from ipc.messages import ModelAnswer, StreamEvent, Usage
-from tests.fakes.compacting import Session, roles
+from ipc.messages import StreamEvent
+from tests.fakes.compacting import LONG, TOO_LONG, Session, near_the_window, play, roles, run, says
 from tests.fakes.models import ScriptedProvider, calls
 from tests.fakes.plans import plan, step
 from tests.fakes.session_events import fold
-
-DEADLINE_S = 20
-LONG = "line of a file\n" * 1_880
-"""About 8,600 tokens: near a window of 10,000."""
-TOO_LONG = ProviderError("context_length_exceeded", "too long")
-
-
-def run(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(work, DEADLINE_S))
-
-
-def says(text: str, prompt_tokens: int = 0) -> ModelAnswer:
-    usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=5) if prompt_tokens else None
-    return ModelAnswer(text=text, finish_reason="stop", usage=usage)
-
-
-def near_the_window(*steps: Any, **options: Any) -> Session:
-    """A session with two finished turns that leave little room, and a third prompt."""
-    session = Session(steps, **options)
-    session.plays("rename A to B", "Renamed A to B.", LONG)
-    session.plays("no, leave the tests alone", "Understood.")
-    session.prompt("continue")
-    return session
-
-
-def play(session: Session) -> TurnOutcome:
-    outcome: TurnOutcome = run(session.run())
-    return outcome
 
 
 def test_an_overflow_is_cut_without_the_model_and_sent_once_more() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import msgspec
@@ -14,41 +14,20 @@ from actors.conversation import Conversation
 from actors.plan.delivery import plan_result, restoring
 from actors.provider.interface import ProviderError
 from actors.session.events import AnyEvent, ConversationCompacted, UsageRecorded
-from actors.turn import TurnOutcome
 from ipc.messages import CompactionStarted, ModelAnswer, RetryScheduled, StreamEvent, TextDelta, Usage
-from tests.fakes.compacting import SYSTEM, Session, roles
+from tests.fakes.compacting import (
+    LONG,
+    SYSTEM,
+    Session,
+    near_the_window,
+    play,
+    roles,
+    run,
+    says,
+)
 from tests.fakes.models import ScriptedProvider, calls
 from tests.fakes.plans import plan, step
 from tests.fakes.session_events import fold
-
-DEADLINE_S = 20
-LONG = "line of a file\n" * 1_880
-"""About 8,600 tokens: near a window of 10,000."""
-TOO_LONG = ProviderError("context_length_exceeded", "too long")
-
-
-def run(work: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(work, DEADLINE_S))
-
-
-def says(text: str, prompt_tokens: int = 0) -> ModelAnswer:
-    usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=5) if prompt_tokens else None
-    return ModelAnswer(text=text, finish_reason="stop", usage=usage)
-
-
-def near_the_window(*steps: Any, **options: Any) -> Session:
-    """A session with two finished turns that leave little room, and a third prompt."""
-    session = Session(steps, **options)
-    session.plays("rename A to B", "Renamed A to B.", LONG)
-    session.plays("no, leave the tests alone", "Understood.")
-    session.prompt("continue")
-    return session
-
-
-def play(session: Session) -> TurnOutcome:
-    outcome: TurnOutcome = run(session.run())
-    return outcome
-
 
 # --- a summary ---------------------------------------------------------------------------------------------
 

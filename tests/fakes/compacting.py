@@ -1,7 +1,9 @@
 """A session in the test's own process whose conversation can be compacted: a plan store, books, a memory."""
 
+import asyncio
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
 import msgspec
 
@@ -9,6 +11,7 @@ from actors.calls import ToolResult
 from actors.compaction.compactor import Compactor
 from actors.compaction.memory import Memory
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
+from actors.provider.interface import ProviderError
 from actors.session.events import (
     AnyEvent,
     CallEnded,
@@ -201,3 +204,34 @@ def _letter(message: dict[str, object]) -> str:
 
 
 _numbers = itertools.count(1)
+
+
+# --- what several tests play --------------------------------------------------------------------------------
+
+DEADLINE_S = 20
+LONG = "line of a file\n" * 1_880
+"""About 8,600 tokens: near a window of 10,000."""
+TOO_LONG = ProviderError("context_length_exceeded", "too long")
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(work, DEADLINE_S))
+
+
+def says(text: str, prompt_tokens: int = 0) -> ModelAnswer:
+    usage = Usage(prompt_tokens=prompt_tokens, completion_tokens=5) if prompt_tokens else None
+    return ModelAnswer(text=text, finish_reason="stop", usage=usage)
+
+
+def near_the_window(*steps: Any, **options: Any) -> Session:
+    """A session with two finished turns that leave little room, and a third prompt."""
+    session = Session(steps, **options)
+    session.plays("rename A to B", "Renamed A to B.", LONG)
+    session.plays("no, leave the tests alone", "Understood.")
+    session.prompt("continue")
+    return session
+
+
+def play(session: Session) -> TurnOutcome:
+    outcome: TurnOutcome = run(session.run())
+    return outcome
