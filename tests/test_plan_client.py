@@ -20,6 +20,7 @@ from ipc.messages import (
     ClearPlan,
     Deed,
     Plan,
+    PlanProblem,
     PlanRefused,
     PlanStored,
     Refused,
@@ -91,7 +92,10 @@ def test_what_the_model_has_not_seen_is_not_overwritten_and_a_refusal_shows_it(s
     ours, written = client(Way(store))
     theirs, _ = client(Way(store), session="s-2")
     replaced(ours, "ours", "a")
-    replaced(theirs, "theirs", "b")
+    unseen = replaced(theirs, "theirs", "b")
+    assert isinstance(unseen, PlanRefused)
+    assert [item.id for item in unseen.plan.items] == ["a"], "a plan that was never seen is shown first"
+    assert isinstance(replaced(theirs, "theirs", "b"), PlanStored)
     reply = replaced(ours, "again", "c")
     assert isinstance(reply, PlanRefused)
     assert [problem.rule for problem in reply.problems] == ["stale_plan"]
@@ -131,9 +135,28 @@ def test_the_same_plan_from_before_is_not_taken_for_the_update(store: Store) -> 
             raise lost.pop()
 
     again, _ = client(Way(store, lose), Deed(kind="command", subject="pytest -q"))
+    again.seen = 1
     reply = replaced(again, "why", "a")
     assert isinstance(reply, PlanStored)
     assert (reply.plan.revision, reply.plan.items[0].verdicts) == (2, ("verified",))
+
+
+def test_a_plan_that_may_not_survive_a_power_cut_is_told_as_that_and_not_as_stored(store: Store) -> None:
+    def doubt(command: AnyCommand) -> AnyReply | None:
+        if not isinstance(command, ReplacePlan):
+            return None
+        stored = store.do(command)
+        assert isinstance(stored, PlanStored)
+        problem = PlanProblem(
+            item="plan", rule="uncertain", message="it may not survive", fix="Tell the user."
+        )
+        return PlanRefused(problems=(problem,), plan=stored.plan)
+
+    plans, written = client(Way(store, doubt))
+    reply = replaced(plans, "why", "a")
+    assert isinstance(reply, PlanRefused)
+    assert [problem.rule for problem in reply.problems] == ["uncertain"]
+    assert (written, plans.seen) == ([], 1)
 
 
 def test_a_store_that_is_stopping_is_asked_again(store: Store) -> None:

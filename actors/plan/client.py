@@ -51,26 +51,32 @@ class PlanClient:
         stored the plan; the plan on disk tells, so that an update is neither lost nor applied twice.
         """
         async with _patience():
-            reply = await self._settled(
-                ReplacePlan(
-                    reason=reason,
-                    items=items,
-                    based_on=(await self._current()).revision if self.seen is None else self.seen,
-                    session_id=self._session_id,
-                    ledger=relevant(items, self._deeds()),
-                )
+            based_on = since = self.seen
+            if since is None:
+                current = await self._current()
+                # A model that saw no plan builds on nothing: one that is there comes back as `stale_plan`.
+                based_on, since = 0 if current.items else current.revision, current.revision
+            command = ReplacePlan(
+                reason=reason,
+                items=items,
+                based_on=based_on,
+                session_id=self._session_id,
+                ledger=relevant(items, self._deeds()),
             )
+            reply = await self._settled(command, since)
         self.seen = reply.plan.revision
         if isinstance(reply, PlanStored):
             self._written(reply.plan)
         return reply
 
-    async def _settled(self, command: ReplacePlan) -> PlanStored | PlanRefused:
+    async def _settled(self, command: ReplacePlan, since: int) -> PlanStored | PlanRefused:
         while True:
             reply = await self._ask(command)
+            if isinstance(reply, PlanRefused) and not _is_stale(reply):
+                return reply  # also `uncertain`, where the plan holds and the model has to know more
             current = await self._current() if reply is None else reply.plan
-            # Also behind a refusal: an earlier try of this very command may have come through late.
-            if _is_result(current, command):
+            # Also behind `stale_plan`: an earlier try of this very command may have come through late.
+            if current.revision > since and _is_result(current, command):
                 return PlanStored(plan=current)
             if reply is not None:
                 return reply
@@ -108,11 +114,15 @@ async def _patience() -> AsyncIterator[None]:
 
 def _is_result(plan: Plan, command: ReplacePlan) -> bool:
     """Whether a plan is what this command makes, whatever the verdicts on its evidence are."""
-    return plan.revision > (command.based_on or 0) and (plan.session, plan.reason, _unjudged(plan.items)) == (
+    return (plan.session, plan.reason, _unjudged(plan.items)) == (
         command.session_id,
         one_line(command.reason),
         _unjudged(normalize(command.items)),
     )
+
+
+def _is_stale(reply: PlanRefused) -> bool:
+    return any(problem.rule == "stale_plan" for problem in reply.problems)
 
 
 def _unjudged(items: Iterable[PlanItem]) -> list[PlanItem]:
