@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import (
@@ -41,6 +41,9 @@ WORKSPACE_MAY_SET = frozenset(
 """An allow-list: what is not in it, a repository somebody else wrote could abuse."""
 
 
+Sandbox = Literal["require", "best-effort", "off"]
+
+
 class Table(BaseModel):
     """Base of every table: unknown keys are refused, nothing changes after loading."""
 
@@ -65,6 +68,10 @@ class Delegation(Table):
     """Milliseconds a delegation may take when the model asks for no other limit."""
     max_timeout_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 900_000
     """The most a model may ask for, milliseconds."""
+    idle_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 120_000
+    """Milliseconds without a sign of the model or of the worker after which a delegation is ended."""
+    request_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 300_000
+    """Milliseconds that one answer of the model may take in a delegation."""
     max_tool_rounds: Annotated[int, Field(ge=1, le=1_000)] = 20
     """Most rounds of tool calls in one delegation."""
 
@@ -121,6 +128,8 @@ class Settings(Table):
     """Tokens the model takes; 0: unknown, 128,000 are assumed until a server says otherwise."""
     compact_at: Annotated[float, Field(ge=0.5, le=0.95)] = 0.8
     """Part of the context window from which a conversation is compacted."""
+    sandbox: Sandbox = "require"
+    """Wall around a subagent: `require` a whole one, `best-effort`: what the kernel has, `off`: none."""
     permissions: Permissions = Permissions()
     timeouts: Timeouts = Timeouts()
     delegation: Delegation = Delegation()

@@ -590,13 +590,17 @@ class SubagentActivityChanged(Fact, frozen=True):
     agent_id: str
     """Minted by the parent."""
     phase: str
-    """`starting`, `reasoning`, a tool's name, `reviewing`, or how it ended: `completed`, `timeout`, ..."""
+    """`starting`, `reasoning`, a tool, `reviewing`; then `completed`, `partial`, `failed`, `cancelled`."""
     detail: str
     """One line, bounded."""
     elapsed_ms: int
     """Milliseconds since the delegation started, at this fact."""
     active: bool
     """False once it has ended."""
+    usage: Usage = Usage()
+    """What this delegation has used so far; the session's sum holds it, too."""
+    queued: int = 0
+    """Further delegations of the same message that wait for this one."""
 
 
 class NoticeRaised(Fact, frozen=True):
