@@ -41,8 +41,8 @@ check: $(DEV) ## Lint, formatting and types.
 	@$(BIN)/mypy --no-error-summary
 	@echo "check: clean"
 
-faults: $(DEV) ## Kill, stop and starve everything, long form.
-	@FIDO_FAULTS=long $(BIN)/python -m pytest -q tests/faults $(ARGS)
+faults: $(DEV) ## Kill, stop and starve everything, long form; docs/faults.md tells how it went.
+	@FIDO_FAULTS=long $(BIN)/python -m pytest -q -m fault $(if $(ARGS),$(ARGS),--fault-table=docs/faults.md)
 
 bench: $(DEV) ## Measure against floors measured in the same run.
 	@$(BIN)/python -m tests.bench $(ARGS)
