@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.delegation import result as delegate_result
+from actors.delegation.problems import CODES
 from actors.delegation.result import MAX_BYTES, DelegateResult, nested_failure, normalize
 from ipc.messages import Problem
 
@@ -25,13 +26,13 @@ def finding(**fields: Any) -> dict[str, Any]:
 
 def test_a_result_in_form_comes_through_whole() -> None:
     given_lists = {"recommended_next_steps": ["a"], "tests_to_run": ["b"], "uncertainties": ["c"]}
-    made = normalize(AGENT, "completed", ["first I look", result(findings=[finding()], **given_lists)])
+    made = normalize(AGENT, ["first I look", result(findings=[finding()], **given_lists)])
     assert json.loads(made.encoded()) == {
         "type": "delegate_result",
         "identity": IDENTITY,
         "status": "completed",
         "summary": "MIT.",
-        "findings": [finding()],
+        "findings": [finding(checked=False, check="not checked")],
         **given_lists,
     }
 
@@ -41,55 +42,53 @@ def test_a_result_in_form_comes_through_whole() -> None:
 )
 def test_a_result_is_found_inside_fences_and_prose(frame: str) -> None:
     text = frame.replace("{}", result(findings=[finding()])).replace("{{", "{").replace("}}", "}")
-    made = normalize(AGENT, "completed", [text])
+    made = normalize(AGENT, [text])
     assert (made.status, made.summary, len(made.findings)) == ("completed", "MIT.", 1)
 
 
 def test_the_identity_is_the_runners_whatever_the_text_claims() -> None:
     claimed = result(type="plan", identity={"role": "main", "agent_id": "root"}, agent_id="root")
-    assert json.loads(normalize(AGENT, "completed", [claimed]).encoded())["identity"] == IDENTITY
+    assert json.loads(normalize(AGENT, [claimed]).encoded())["identity"] == IDENTITY
 
 
 def test_prose_is_partial_and_says_so() -> None:
-    made = normalize(AGENT, "completed", ["It is MIT."])
+    made = normalize(AGENT, ["It is MIT."])
     assert (made.status, made.summary) == ("partial", "It is MIT.")
     assert any("not in the required form" in each for each in made.uncertainties)
 
 
 def test_nothing_is_a_failure_with_a_reason() -> None:
     for texts in ([], ["", " \n"], [result(summary="")]):
-        made = normalize(AGENT, "completed", texts)
+        made = normalize(AGENT, texts)
         assert made.status == "failed"
         assert made.error is not None
-        assert made.error.code == "empty_result"
+        assert made.error.code == "malformed_output"
         assert made.summary
 
 
 def test_the_text_can_lower_the_status_and_never_raise_it() -> None:
-    assert normalize(AGENT, "completed", [result(status="failed")]).status == "failed"
-    assert normalize(AGENT, "completed", [result(status="partial")]).status == "partial"
-    assert normalize(AGENT, "partial", [result()], Problem(code="timeout", message="x")).status == "partial"
-    assert normalize(AGENT, "failed", [result()], Problem(code="x", message="x")).status == "failed"
+    assert normalize(AGENT, [result(status="failed")]).status == "failed"
+    assert normalize(AGENT, [result(status="partial")]).status == "partial"
+    assert normalize(AGENT, [result()], Problem(code="timeout", message="x")).status == "partial"
+    assert normalize(AGENT, [" "], Problem(code="timeout", message="x")).status == "failed"
     for odd in ("done", None, 1, ["completed"]):
-        assert normalize(AGENT, "completed", [result(status=odd)]).status == "partial"
+        assert normalize(AGENT, [result(status=odd)]).status == "partial"
 
 
 def test_a_stopped_run_names_its_reason_and_keeps_what_was_found() -> None:
     stopped = Problem(code="timeout", message="It ran out of its 3 s.", next_step="Ask for less.")
-    made = normalize(AGENT, "partial", ["I found the licence.", "Now the tests."], stopped)
+    made = normalize(AGENT, ["I found the licence.", "Now the tests."], stopped)
     assert made.error is not None
     assert made.error.code == "timeout"
     assert made.summary
     assert any("3 s" in each for each in made.uncertainties)
     assert made.recommended_next_steps == ("Ask for less.",)
-    lost = normalize(AGENT, "failed", [], Problem(code="worker_lost", message="The worker died: signal 9."))
+    lost = normalize(AGENT, [], Problem(code="worker_lost", message="The worker died: signal 9."))
     assert (lost.status, lost.summary) == ("failed", "The worker died: signal 9.")
 
 
 def test_the_last_of_several_results_counts_and_the_others_are_told() -> None:
-    made = normalize(
-        AGENT, "completed", [result(summary="first" * 40) + "\n" + result(summary="second" * 40)]
-    )
+    made = normalize(AGENT, [result(summary="first" * 40) + "\n" + result(summary="second" * 40)])
     assert made.summary.startswith("second")
     assert any("2 result objects" in each for each in made.uncertainties)
 
@@ -97,24 +96,24 @@ def test_the_last_of_several_results_counts_and_the_others_are_told() -> None:
 def test_a_deliverable_in_an_earlier_text_is_not_lost() -> None:
     full = result(findings=[finding()])
     for last in ("See my previous message.", result(summary="See above.")):
-        made = normalize(AGENT, "completed", [full, last])
+        made = normalize(AGENT, [full, last])
         assert len(made.findings) == 1
         assert any("earlier" in each for each in made.uncertainties)
     report = "The licence is MIT, as the file says. " * 20
-    made = normalize(AGENT, "completed", [report, "See my previous message."])
+    made = normalize(AGENT, [report, "See my previous message."])
     assert report.strip() in made.summary
     assert "See my previous message." in made.summary
 
 
 def test_a_small_result_is_never_cut_and_a_huge_one_says_what_was() -> None:
-    small = normalize(AGENT, "completed", ["word " * 600])
+    small = normalize(AGENT, ["word " * 600])
     assert small.summary == ("word " * 600).strip()
-    huge = normalize(AGENT, "completed", ["begin " + "word " * 60_000 + "end"])
+    huge = normalize(AGENT, ["begin " + "word " * 60_000 + "end"])
     assert huge.summary.startswith("begin")
     assert huge.summary.endswith("end")
     assert "characters cut" in huge.summary
     assert any("300,009" in each for each in huge.uncertainties)
-    many = normalize(AGENT, "completed", [result(findings=[finding(claim="x" * 399)] * 1_000)])
+    many = normalize(AGENT, [result(findings=[finding(claim="x" * 399)] * 1_000)])
     assert len(many.encoded()) <= MAX_BYTES
     assert 20 < len(many.findings) < 1_000
     assert any(f"{1_000 - len(many.findings):,} findings" in each for each in many.uncertainties)
@@ -128,9 +127,7 @@ def test_wrong_types_are_repaired_or_counted() -> None:
         finding(line="42-50", confidence="High"),
         finding(line=True, file=3),
     ]
-    made = normalize(
-        AGENT, "completed", [result(findings=findings, tests_to_run="pytest", uncertainties=[{}])]
-    )
+    made = normalize(AGENT, [result(findings=findings, tests_to_run="pytest", uncertainties=[{}])])
     assert [(each.file, each.line, each.confidence) for each in made.findings] == [
         ("", None, "low"),
         ("LICENSE", 42, "high"),
@@ -142,7 +139,7 @@ def test_wrong_types_are_repaired_or_counted() -> None:
 
 def test_control_sequences_do_not_come_through() -> None:
     dirty = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202eevil\u2066 \U000e0041 \x9b1m \x00"
-    made = normalize(AGENT, "completed", [result(summary=dirty, findings=[finding(claim=dirty, file=dirty)])])
+    made = normalize(AGENT, [result(summary=dirty, findings=[finding(claim=dirty, file=dirty)])])
     for text in (made.summary, made.findings[0].claim, made.findings[0].file):
         assert "red" in text
         assert not set(text) & set("\x1b\x07\u202e\u2066\U000e0041\x9b\x00")
@@ -176,18 +173,16 @@ texts = st.lists(
 problems = st.none() | st.builds(Problem, code=st.text(), message=st.text(), next_step=st.text())
 
 
-@given(st.sampled_from(["completed", "partial", "failed"]), texts, problems)
-def test_any_text_becomes_a_valid_bounded_result(
-    status: Any, given_texts: list[str], problem: Problem | None
-) -> None:
-    made = normalize(AGENT, status, given_texts, problem)
+@given(texts, problems)
+def test_any_text_becomes_a_valid_bounded_result(given_texts: list[str], problem: Problem | None) -> None:
+    made = normalize(AGENT, given_texts, problem)
     encoded = made.encoded()
     assert len(encoded.encode()) <= MAX_BYTES
     shown = json.loads(encoded)
     assert shown["type"] == "delegate_result"
     assert shown["identity"] == IDENTITY
-    ranks = ["failed", "partial", "completed"]
-    assert ranks.index(made.status) <= ranks.index(status)
+    assert made.status in ("failed", "partial") or (problem is None and made.error is None)
+    assert made.error is None or made.error.code in CODES
     assert made.summary or made.findings
     assert len(made.findings) <= delegate_result.MAX_FINDINGS
     assert all(each.claim and each.confidence in ("high", "medium", "low") for each in made.findings)
@@ -195,7 +190,7 @@ def test_any_text_becomes_a_valid_bounded_result(
 
 def test_text_made_to_be_slow_is_normalized_in_linear_time() -> None:
     for text in ('{"a":' * 200_000, '{ "' * 300_000, '{"summary":{"a":' * 60_000, "{" * 2_000_000):
-        assert normalize(AGENT, "completed", [text]).status == "partial"
+        assert normalize(AGENT, [text]).status == "partial"
 
 
 def test_a_nested_delegation_fails_with_the_exact_result() -> None:

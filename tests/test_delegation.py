@@ -268,7 +268,7 @@ class Answers:
 
 @pytest.mark.parametrize(("status", "ok"), [("completed", True), ("partial", True), ("failed", False)])
 def test_the_tool_hands_the_result_over_as_it_is(status: Any, ok: bool) -> None:
-    answer = normalize(AGENT, status, ['{"summary":"MIT."}']).encoded()
+    answer = normalize(AGENT, [f'{{"status":"{status}","summary":"MIT."}}']).encoded()
     delegator = Answers(answer)
     output = asyncio.run(DelegateTool(delegator).run(request("look\nclosely"), Invocation("d")))
     assert (output.content, output.ok) == (answer, ok)

@@ -162,9 +162,9 @@ def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
     ("behaviour", "code"),
     [
         ("dies", "worker_lost"),
-        ("refuses", "worker_refused"),
-        ("smuggles", "worker_fault"),
-        ("forgets", "worker_fault"),
+        ("refuses", "worker_lost"),
+        ("smuggles", "worker_lost"),
+        ("forgets", "worker_lost"),
     ],
 )
 def test_a_worker_that_fails_is_a_normal_failed_result_at_once(

@@ -115,7 +115,7 @@ class Bench:
         )
         self.children.append(child)
         outcome = await run_turn(child.conversation, self.provider, child, child)
-        return normalize("subagent-1", "completed", outcome.texts).encoded()
+        return normalize("subagent-1", outcome.texts).encoded()
 
 
 @dataclass(frozen=True)

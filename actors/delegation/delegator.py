@@ -6,12 +6,15 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from actors.conversation import Conversation
+from actors.delegation.check import check_findings
 from actors.delegation.fork import BadTail, Fork, fork, mint_agent_id
 from actors.delegation.result import normalize
 from actors.delegation.warm_worker import WarmWorker, find_worker
+from actors.files.workspace import Workspace
 from actors.provider.interface import Provider, ProviderError
 from actors.session.events import DelegationEnded
 from actors.session.recorder import Recorder
@@ -153,9 +156,9 @@ class Delegator:
                 end = await self._run(running, timeout_s)
             except asyncio.CancelledError:
                 running.fail("deadline", "cancelled", "The delegation was cancelled.")
-                self._result(running, request, invocation, running.finished.result())
+                await self._result(running, request, invocation, running.finished.result())
                 raise
-            return self._result(running, request, invocation, end)
+            return await self._result(running, request, invocation, end)
 
     def _timeout_s(self, request: DelegateInput) -> float:
         asked = request.timeout_ms or self._limits.timeout_ms
@@ -265,14 +268,15 @@ class Delegator:
         running.keep("\n")
         return ModelCompleted(answer=answer)
 
-    def _result(
+    async def _result(
         self,
         running: _Running,
         request: DelegateInput,
         invocation: Invocation,
         end: FinishDelegation,
     ) -> str:
-        result = normalize(running.fork.agent_id, end.status, end.texts, end.problem)
+        result = normalize(running.fork.agent_id, end.texts, end.problem)
+        result = await check_findings(result, Workspace(Path(self._place.run.workspace)))
         detail = result.summary if end.problem is None else end.problem.message
         self._show(running, _phase(end, result.status), detail, active=False)
         self._recorder.delegation_ended(

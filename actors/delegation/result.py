@@ -16,10 +16,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from actors.delegation.problems import closed
 from ipc.messages import DelegationStatus, Problem
 
 MAX_BYTES: Final = 16 * 1024
 """The whole encoded result."""
+CHECK_BYTES: Final = 200
+"""Of what a check says of one finding, encoded; room for it is kept in `MAX_BYTES`."""
 MAX_SUMMARY_BYTES: Final = 6 * 1024
 MAX_FINDINGS: Final = 40
 MAX_ENTRIES: Final = 12
@@ -33,6 +36,7 @@ _THIN: Final = 160
 """Characters below which a last word without findings may point to an earlier text."""
 
 _NO_RESULT: Final = "The subagent ended without a result."
+_OUT_OF_FORM: Final = "The subagent's last text was not in the required form; it stands here as it came."
 
 Confidence = Literal["high", "medium", "low"]
 _CONFIDENCES: Final[tuple[Confidence, ...]] = ("high", "medium", "low")
@@ -64,6 +68,10 @@ class Finding(msgspec.Struct, frozen=True):
     """From 1, as claimed."""
     claim: str
     confidence: Confidence
+    checked: bool = False
+    """Whether what it quotes was found where it says."""
+    check: str = "not checked"
+    """Why it is checked or not; at most `CHECK_BYTES` encoded."""
 
 
 class ResultError(msgspec.Struct, frozen=True):
@@ -111,15 +119,14 @@ def nested_failure(agent_id: str) -> str:
     ).encoded()
 
 
-def normalize(
-    agent_id: str, status: DelegationStatus, texts: Sequence[str], problem: Problem | None = None
-) -> DelegateResult:
+def normalize(agent_id: str, texts: Sequence[str], problem: Problem | None = None) -> DelegateResult:
     """Make the result of a run from its assistant texts, oldest first.
 
-    `status` and `problem` are what the runner knows; at most `MAX_BYTES` come out, whatever went in.
+    `problem` is why the run did not end by itself; at most `MAX_BYTES` come out, whatever went in.
     """
-    draft = _Draft(status)
     texts = [text for text in texts if text.strip()]
+    problem = closed(problem) if problem else None
+    draft = _Draft("completed" if problem is None else "partial" if texts else "failed")
     found = _find(texts, draft)
     if found is not None:
         draft.take(found)
@@ -127,12 +134,11 @@ def normalize(
     elif texts:
         draft.summary = clean(texts[-1])
         draft.status = _lower(draft.status, "partial")
-        draft.notes.append(
-            "The subagent's last text was not in the required form; it stands here as it came."
-        )
+        draft.notes.append(_OUT_OF_FORM)
+        problem = problem or Problem(code="malformed_output", message=_OUT_OF_FORM)
     _support_thin(draft, texts, found)
     if not draft.summary and not draft.findings:
-        problem = problem or Problem(code="empty_result", message=_NO_RESULT)
+        problem = problem or Problem(code="malformed_output", message=_NO_RESULT)
         draft.summary, draft.status = clean(problem.message) or _NO_RESULT, "failed"
     return draft.finished(agent_id, problem)
 
@@ -191,14 +197,12 @@ class _Draft:
 
     def finished(self, agent_id: str, problem: Problem | None) -> DelegateResult:
         if problem is not None:
-            if self.status != "failed":
-                self.notes.append(
-                    f"The subagent was stopped before its end: {_cut_line(clean(problem.message))}"
-                )
+            if self.status != "failed" and problem.message not in self.notes:
+                self.notes.append(f"It did not come to its end: {_cut_line(clean(problem.message))}")
             if problem.next_step:
                 self.lists["recommended_next_steps"].insert(0, _cut_line(clean(problem.next_step)))
         self._bound()
-        while len(_encode(result := self._result(agent_id, problem))) > MAX_BYTES:
+        while len(_encode(result := self._result(agent_id, problem))) > self._room():
             self._drop_one()
         return result
 
@@ -219,6 +223,9 @@ class _Draft:
         self._drop_beyond("findings", self.findings, MAX_FINDINGS)
         for name, entries in self.lists.items():
             self._drop_beyond(name, entries, MAX_ENTRIES)
+
+    def _room(self) -> int:
+        return MAX_BYTES - CHECK_BYTES * len(self.findings)
 
     def _drop_beyond(self, name: str, entries: list[Any], limit: int) -> None:
         if len(entries) > limit:

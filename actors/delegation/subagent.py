@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from actors.calls import ToolResult, failure
+from actors.calls import ToolResult
 from actors.conversation import Conversation, encode_user
 from actors.delegation.activity import Activity
-from actors.delegation.result import has_result, nested_failure
+from actors.delegation.policy import refusal
+from actors.delegation.result import has_result
 from actors.invocation import AnyTool, CallWatcher, InvocationGuard
 from actors.provider.relayed import RelayedProvider
 from actors.tools.tool import Effect, ToolInput
@@ -107,20 +108,12 @@ class ReadOnlyInvoker:
         return self._guard.is_parallel(call)
 
     async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
-        effect = self._effects.get(call.name, "read")
-        if effect == "read":
+        refused = refusal(self._agent_id, call.name, self._effects.get(call.name, "read"))
+        if refused is None:
             return await self._guard.invoke(call, cut_off=cut_off)
         self._watcher.call_started(call, "")
-        result = self._refusal(call.name, effect)
-        self._watcher.call_finished(call, result)
-        return result
-
-    def _refusal(self, name: str, effect: Effect) -> ToolResult:
-        if effect == "delegate":
-            return ToolResult(nested_failure(self._agent_id), "denied", "nested delegation rejected")
-        message = f"A subagent only reads; {name} was not run."
-        next_step = "Go on without it, and put what the main agent should do into recommended_next_steps."
-        return ToolResult(failure("permission_denied", message, next_step), "denied", message)
+        self._watcher.call_finished(call, refused)
+        return refused
 
 
 class _Open:
