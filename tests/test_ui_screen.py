@@ -42,41 +42,6 @@ def test_the_first_frame_can_be_read_before_anything_is_known(columns: int) -> N
     assert "Ask Fido to do something" in desk.text
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_the_bar_right_below_the_header_says_what_the_subagent_does(columns: int) -> None:
-    desk = working(columns)
-    bar = desk.lines[1]
-    assert "SUBAGENT 7f3a" in bar
-    assert "read_file" in bar
-    assert bar.endswith("0:02")
-    assert desk.roles_of("SUBAGENT") == {"activity"}
-    assert "0:05" in desk.wait(3).lines[1]
-
-
-def test_the_accent_belongs_to_the_bar_and_its_text_contrasts() -> None:
-    entry = next(entry for entry in theme.PALETTE if entry[0] == "activity")
-    assert entry[5] == theme.ACCENT == "#a78bfa"
-    assert _contrast(entry[4].split(",")[0], entry[5]) >= 4.5
-    others = [entry for entry in theme.PALETTE if not entry[0].startswith("activity")]
-    assert not any(theme.ACCENT in field for entry in others for field in entry)
-
-
-def test_there_is_no_bar_without_a_subagent() -> None:
-    desk = Desktop().tell(session(), TurnStarted(turn=1, prompt="x"))
-    assert "SUBAGENT" not in desk.text
-
-
-@pytest.mark.parametrize("phase", ["completed", "partial", "failed", "cancelled", "timeout"])
-def test_the_bar_stands_still_with_the_outcome_until_the_next_turn(phase: str) -> None:
-    desk = working().tell(activity(phase, "2 findings", elapsed_ms=4_000, active=False))
-    bar = desk.lines[1]
-    assert phase in bar
-    assert desk.roles_of("SUBAGENT") == {"activity_over"}
-    assert desk.wait(60).lines[1] == bar
-    desk.tell(finished(), TurnStarted(turn=2, prompt="next"))
-    assert "SUBAGENT" not in desk.text
-
-
 @pytest.mark.parametrize("columns", [80, 120, 200])
 def test_the_panel_shows_every_field_of_every_item(columns: int) -> None:
     panel = working(columns, 50).words
@@ -91,8 +56,8 @@ def test_the_panel_shows_every_field_of_every_item(columns: int) -> None:
 @pytest.mark.parametrize("columns", [40, 60])
 def test_a_narrow_screen_has_the_plan_in_one_row_and_whole_on_a_key(columns: int) -> None:
     desk = working(columns)
-    assert "1/4" in desk.lines[2]
-    assert "Inspect the" in desk.lines[2]
+    assert "1/4" in desk.lines[3]
+    assert "Inspect the" in desk.lines[3]
     desk.press("f2")
     seen = ""
     for _ in range(30):
@@ -374,17 +339,3 @@ def test_any_facts_at_any_size_are_drawn_and_never_wider_than_the_screen(
         desk.wait(1).press(*pressed)
         desk.view.desk.message = message
         draw_exactly(desk)
-
-
-def _contrast(one: str, other: str) -> float:
-    """Contrast ratio of two colours as WCAG 2 defines it."""
-    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -115,7 +115,7 @@ class App:
             source, kind, facts = self._news.popleft()
             match kind:
                 case "snapshot":
-                    rebuild(state, source, facts)
+                    rebuild(state, source, facts, now)
                 case "fact":
                     for fact in facts:
                         apply(state, fact, now, source)

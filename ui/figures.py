@@ -20,6 +20,13 @@ def clock(seconds: float) -> str:
     return f"{minutes}:{rest:02}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
+def elapsed(milliseconds: int) -> str:
+    """Return elapsed time in exactly 5 columns: ` 0:07`, `12:45`, from 100 minutes on `1h40m`."""
+    seconds = max(0, milliseconds) // 1_000
+    minutes, rest = divmod(seconds, 60)
+    return f"{minutes:2}:{rest:02}" if minutes < 100 else f"{min(9, minutes // 60)}h{minutes % 60:02}m"
+
+
 def count(number: int) -> str:
     """Return `999`, `12.3k`, `128k` or `1.2M`."""
     if number < 1_000:

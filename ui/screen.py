@@ -1,6 +1,6 @@
 """The whole screen for any size: which part stands where, and who gets a key."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 import urwid
@@ -53,11 +53,6 @@ class Screen(urwid.Widget):
         self.form: AskForm | None = None
         self._on_key = on_key
         self._header = self._row(lambda columns: header.header(view, columns))
-        self._activity = Row(
-            lambda columns: activity_bar.activity_bar(view, columns),
-            view.glyphs.ellipsis,
-            lambda: activity_bar.role(view),
-        )
         self._strip = self._row(lambda columns: plan_panel.plan_strip(view, columns))
         self._status = self._row(lambda columns: status_line.status_line(view, columns, self._answering))
 
@@ -79,7 +74,7 @@ class Screen(urwid.Widget):
         columns, rows = size
         if columns < MIN_COLUMNS or rows < MIN_ROWS:
             return _too_small(columns, rows)
-        above = self._above(columns)
+        above = self._above(columns, rows)
         below = self._below(columns, rows - len(above) - _TRANSCRIPT_ROWS)
         overlay = self.overlay
         parts = [(row.render((columns,)), None, False) for row in above]
@@ -107,14 +102,15 @@ class Screen(urwid.Widget):
             case None:
                 return None
 
-    def _above(self, columns: int) -> list[Row]:
-        rows = [self._header]
-        if activity_bar.is_shown(self.view):
-            rows.append(self._activity)
+    def _above(self, columns: int, rows: int) -> list[Row]:
+        above = [self._header]
+        ellipsis, role = self.view.glyphs.ellipsis, activity_bar.role(self.view)
+        for left, right in activity_bar.activity_bar(self.view, columns, rows):
+            above.append(Row(_constant(left, right), ellipsis, role))
         plan = self.view.state.plan
         if columns < NARROW and plan is not None and plan.items:
-            rows.append(self._strip)
-        return rows
+            above.append(self._strip)
+        return above
 
     @property
     def _answering(self) -> status_line.Answering:
@@ -183,8 +179,8 @@ class Screen(urwid.Widget):
         return Row(content, self.view.glyphs.ellipsis)
 
 
-def _constant(left: list[Part]) -> Callable[[int], Content]:
-    return lambda _: (left, [])
+def _constant(left: Sequence[Part], right: Sequence[Part] = ()) -> Callable[[int], Content]:
+    return lambda _: (left, right)
 
 
 def _panel_columns(columns: int) -> int:

@@ -41,6 +41,11 @@ from ui.blocks import Transcript, steady
 
 Source = Literal["parent", "plan_store", "supervisor"]
 
+NESTED = "nested delegation rejected"
+"""The phase of a subagent that tried to delegate."""
+REMARK_S = 2.0
+"""For how long a person can read that it was rejected, also when the subagent goes on at once."""
+
 DETAIL_LINES = 3
 """Lines of a failed tool's output that the transcript shows."""
 
@@ -56,6 +61,12 @@ class Activity:
     fact: SubagentActivityChanged
     seen_at: float | None
     """Monotonic seconds when it was heard; None when it came with a snapshot."""
+    nested_at: float | None = None
+    """Monotonic seconds when this subagent was last seen trying to delegate."""
+
+    def remarks(self, now: float) -> bool:
+        """Tell whether the attempt to delegate is still to be read, behind a phase that came after it."""
+        return self.nested_at is not None and self.fact.phase != NESTED and now < self.nested_at + REMARK_S
 
 
 @dataclass(slots=True)
@@ -115,9 +126,9 @@ class ViewState:
         return news if isinstance(news, ProcessExited) else None
 
 
-def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...]) -> None:
-    """Forget what `source` has told and apply its snapshot instead."""
-    known = Counter(state.notices)
+def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: float | None = None) -> None:
+    """Forget what `source` has told and apply its snapshot instead. `now`: monotonic seconds."""
+    known, before = Counter(state.notices), state.conversation
     match source:
         case "parent":
             state.conversation = Conversation()
@@ -134,8 +145,20 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...]) -> Non
         else:
             apply(state, fact, None, source)
     if source == "parent":
+        _keep_clocks(state.conversation, before, now)
         for notice in state.notices:
             state.conversation.transcript.note(notice.level, steady(notice.message))
+
+
+def _keep_clocks(talk: Conversation, before: Conversation, now: float | None) -> None:
+    """Let clocks go on over a snapshot that tells nothing new; a snapshot knows no times."""
+    if talk.running and before.running and talk.turn == before.turn:
+        talk.running_since = before.running_since
+    activity, known = talk.activity, before.activity
+    if activity is not None and known is not None and activity.fact == known.fact:
+        talk.activity = known
+    elif activity is not None:
+        activity.seen_at = now  # At least so long ago; it must not seem to stand still.
 
 
 def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "parent") -> None:
@@ -163,7 +186,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
         case UsageReported():
             talk.usage, talk.context_tokens = fact, fact.context_tokens
         case SubagentActivityChanged():
-            talk.activity = Activity(cleaned(fact), now)
+            talk.activity = _activity(talk.activity, cleaned(fact), now)
         case NoticeRaised(level=level, message=message):
             talk.transcript.note(level, steady(message))
             if source != "parent":
@@ -182,6 +205,13 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             pass
         case _:
             assert_never(fact)
+
+
+def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float | None) -> Activity:
+    nested_at = now if fact.phase == NESTED else None
+    if nested_at is None and before is not None and before.fact.agent_id == fact.agent_id:
+        nested_at = before.nested_at
+    return Activity(fact, now, nested_at)
 
 
 def _say(talk: Conversation, text: str) -> None:

@@ -1,5 +1,7 @@
 """Facts as the other actors tell them: made by hand, and any of them by Hypothesis."""
 
+from typing import Any
+
 from hypothesis import strategies as st
 
 from ipc.messages import (
@@ -81,10 +83,10 @@ def usage(context: int = 12_300, cost: float | None = None) -> UsageReported:
 
 
 def activity(
-    phase: str, detail: str = "", *, elapsed_ms: int = 0, active: bool = True
+    phase: str, detail: str = "", *, elapsed_ms: int = 0, active: bool = True, **more: Any
 ) -> SubagentActivityChanged:
     return SubagentActivityChanged(
-        agent_id="subagent-7f3a", phase=phase, detail=detail, elapsed_ms=elapsed_ms, active=active
+        agent_id="subagent-7f3a", phase=phase, detail=detail, elapsed_ms=elapsed_ms, active=active, **more
     )
 
 
@@ -179,10 +181,12 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
     st.builds(
         SubagentActivityChanged,
         agent_id=TEXTS,
-        phase=TEXTS | st.sampled_from(["starting", "completed", "timeout"]),
+        phase=TEXTS | st.sampled_from(["starting", "nested delegation rejected", "completed", "partial"]),
         detail=TEXTS,
         elapsed_ms=_NUMBERS,
         active=st.booleans(),
+        usage=_USAGES,
+        queued=_SMALL,
     ),
     st.builds(NoticeRaised, level=st.sampled_from(["info", "warning", "error"]), message=TEXTS),
     st.builds(

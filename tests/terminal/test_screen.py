@@ -51,9 +51,10 @@ async def test_a_turn_is_drawn_as_it_happens_without_a_key(tmp_path: Path, colum
         run.store.tell(PlanChanged(plan=PLAN))
         await terminal.shows("1/4")
         run.parent.tell(TurnStarted(turn=1, prompt="What is risky?"), activity("read_file", "a.py"))
-        await terminal.shows("› What is risky?", "SUBAGENT 7f3a  read_file  a.py", "working")
+        await terminal.shows("› What is risky?", "SUBAGENT 7f3a", "read_file  a.py", "working")
         assert "SUBAGENT" in terminal.screen.display[1]
-        assert {terminal.screen.buffer[1][at].bg for at in range(columns)} == {"a78bfa"}
+        for row in range(1, 2 if columns >= 80 else 3):
+            assert {terminal.screen.buffer[row][at].bg for at in range(columns)} == {"a78bfa"}
         run.parent.tell(say("Hello "))
         await terminal.shows("Hello")
         run.parent.tell(say("world"), usage(), finished(text="Hello world"))

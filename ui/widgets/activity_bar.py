@@ -1,44 +1,84 @@
-"""The row right below the header that belongs to subagents alone, in their own colour."""
+"""The place right below the header that belongs to subagents alone, in their own colour."""
 
 from typing import Final
 
-from ipc.messages import ToolStatus
 from ui import figures
-from ui.state import Activity
-from ui.theme import Role
+from ui.state import NESTED, Activity
+from ui.theme import Glyphs, Role
 from ui.view import View
-from ui.widgets.row import Content
+from ui.widgets.row import Content, Part, parts_width
 
-_ENDS: Final[dict[str, ToolStatus]] = {"completed": "ok", "cancelled": "cancelled"}
-"""How it ended well, or by the person; everything else is an error, a part of a result, too."""
+WIDE: Final = 80
+"""Columns from which on one row holds everything; below it phase and detail have a row of their own."""
+_COST_FROM: Final = 100
+"""Columns from which on one row has room for what the subagent costs, too."""
+_ROWS_FOR_TWO: Final = 16
+"""Rows of the screen from which on a second row of the bar takes nothing that matters more."""
 
 
-def is_shown(view: View) -> bool:
-    """Tell whether a subagent works, or has ended in this turn."""
-    return view.state.conversation.activity is not None
-
-
-def role(view: View) -> Role:
-    """Return the colours: filled while it works, only the letters once it has ended."""
+def role(view: View) -> Role | None:
+    """Return the colours of the whole bar: it is filled while the subagent works."""
     activity = view.state.conversation.activity
-    return "activity" if activity is not None and activity.fact.active else "activity_over"
+    return "activity" if activity is not None and activity.fact.active else None
 
 
-def activity_bar(view: View, columns: int) -> Content:
-    """Return who, phase and detail on the left, elapsed time on the right."""
+def activity_bar(view: View, columns: int, screen_rows: int) -> list[Content]:
+    """Return the rows of the bar: none without a subagent in this turn, two on a narrow screen."""
     activity = view.state.conversation.activity
     if activity is None:
-        return [], []
-    fact, glyphs = activity.fact, view.glyphs
-    sign = glyphs.agent[view.phase] if fact.active else glyphs.tool[_ENDS.get(fact.phase, "error")]
-    name = fact.agent_id.removeprefix("subagent-")
-    phase = fact.phase if not fact.detail else f"{fact.phase}  {fact.detail}"
-    return [(None, f" {sign} SUBAGENT {name}  {phase}")], [(None, f"{_elapsed(activity, view)} ")]
+        return []
+    who, phase, detail = _who(activity, view), activity.fact.phase, _detail(activity, view)
+    if columns < WIDE and screen_rows >= _ROWS_FOR_TWO:
+        right = _right(activity, view, _figures(activity, cost=True), columns - parts_width([who]))
+        return [([who], right), ([(None, f"   {phase}"), *detail], [])]
+    left: list[Part] = [who, (None, f" {phase}")]
+    shown = _figures(activity, cost=columns >= _COST_FROM) if columns >= WIDE else []
+    return [([*left, *detail], _right(activity, view, shown, columns - parts_width(left)))]
 
 
-def _elapsed(activity: Activity, view: View) -> str:
+def _who(activity: Activity, view: View) -> Part:
     fact = activity.fact
-    if not fact.active:
-        return figures.duration(fact.elapsed_ms)
-    since = 0.0 if activity.seen_at is None else view.clock() - activity.seen_at
-    return figures.clock(fact.elapsed_ms / 1_000 + since)
+    sign = view.glyphs.agent[view.phase] if fact.active else _end_sign(fact.phase, view.glyphs)
+    return "activity", f" {sign} SUBAGENT {fact.agent_id.removeprefix('subagent-')} "
+
+
+def _end_sign(phase: str, glyphs: Glyphs) -> str:
+    match phase:
+        case "completed":
+            return glyphs.tool["ok"]
+        case "partial":
+            return glyphs.level["warning"]
+        case "cancelled":
+            return glyphs.tool["cancelled"]
+        case _:
+            return glyphs.tool["error"]
+
+
+def _detail(activity: Activity, view: View) -> list[Part]:
+    """Return what stands behind the phase; what was refused to a subagent is said for a moment first."""
+    detail = NESTED if activity.remarks(view.clock()) else activity.fact.detail
+    return [(None, f"  {detail}")] if detail else []
+
+
+def _figures(activity: Activity, *, cost: bool) -> list[str]:
+    """Return what waits, what was used, and with `cost` its price; the first matters most."""
+    fact, usage = activity.fact, activity.fact.usage
+    shown = [f"{fact.queued} queued"] if fact.queued else []
+    if tokens := usage.prompt_tokens + usage.completion_tokens:
+        shown.append(f"{figures.count(tokens)} tokens")
+    if cost and usage.cost_usd is not None:
+        shown.append(figures.money(usage.cost_usd))
+    return shown
+
+
+def _right(activity: Activity, view: View, shown: list[str], room: int) -> list[Part]:
+    """Return as many figures as there is room for, then the time, which is always as wide."""
+    elapsed_ms = activity.fact.elapsed_ms
+    if activity.fact.active and activity.seen_at is not None:
+        elapsed_ms += round(1000 * (view.clock() - activity.seen_at))
+    text = f"{figures.elapsed(elapsed_ms)} "
+    for count in range(len(shown), 0, -1):
+        longer = "  ".join([*shown[:count], text])
+        if len(longer) + 1 <= room:
+            return [(None, longer)]
+    return [(None, text)]

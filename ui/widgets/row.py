@@ -62,16 +62,17 @@ def cut_parts(parts: Sequence[Part], columns: int, ellipsis: str) -> list[Part]:
 
 
 class Row(urwid.Widget):
-    """A flow widget one row high. `content` gives its left and right part for a width."""
+    """A flow widget one row high. `content` gives its left and right part for a width.
+
+    `role` lies under the roles of the parts.
+    """
 
     _sizing = frozenset([urwid.FLOW])
     _selectable = False
     # What a row shows changes with time; drawing it costs less than finding out.
     no_cache: ClassVar[list[str]] = ["render"]
 
-    def __init__(
-        self, content: Callable[[int], Content], ellipsis: str, role: Callable[[], str] | None = None
-    ) -> None:
+    def __init__(self, content: Callable[[int], Content], ellipsis: str, role: str | None = None) -> None:
         super().__init__()
         self._content = content
         self._ellipsis = ellipsis
@@ -82,7 +83,7 @@ class Row(urwid.Widget):
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         left, right = self._content(size[0])
-        return draw(fit(left, right, size[0], self._ellipsis), size[0], self._role and self._role())
+        return draw(fit(left, right, size[0], self._ellipsis), size[0], self._role)
 
 
 def draw(parts: Sequence[Part], columns: int, role: str | None = None) -> urwid.CompositeCanvas:

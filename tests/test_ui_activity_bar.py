@@ -1,0 +1,157 @@
+"""What the subagents' bar says, at the widths people use."""
+
+import pytest
+
+from ipc.messages import SubagentActivityChanged, TurnStarted, Usage
+from tests.fakes.facts import activity, finished, session
+from tests.fakes.screen import Desktop, working
+from ui import figures, theme
+from ui.state import NESTED, REMARK_S, rebuild
+from ui.widgets.row import width
+
+WIDTHS = [40, 60, 80, 120, 200]
+USED = Usage(prompt_tokens=12_000, cached_tokens=9_000, completion_tokens=300, cost_usd=0.0042)
+
+
+def bar(desk: Desktop) -> str:
+    """The rows of the bar, as one line."""
+    lines = desk.lines
+    return lines[1] if desk.size[0] >= 80 else f"{lines[1]} {lines[2]}"
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_the_bar_right_below_the_header_says_who_works_at_what_and_for_how_long(columns: int) -> None:
+    desk = working(columns)
+    assert "SUBAGENT 7f3a" in desk.lines[1]
+    assert "read_file  src/app.py" in bar(desk)
+    assert desk.lines[1].endswith(" 0:02")
+    assert desk.roles_of("SUBAGENT") == {"activity"}
+    assert " 0:05" in desk.wait(3).lines[1]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("phase", ["starting", "reasoning", "list_files", "update_plan", "reviewing", NESTED])
+def test_every_phase_can_be_read_whole_at_every_width(columns: int, phase: str) -> None:
+    desk = working(columns).tell(activity(phase, "packages/deep/" * 20, usage=USED, queued=3))
+    assert f" {phase} " in bar(desk)
+    assert "SUBAGENT 7f3a" in bar(desk)
+
+
+def test_the_bar_is_filled_with_the_accent_and_its_text_contrasts() -> None:
+    entry = next(entry for entry in theme.PALETTE if entry[0] == "activity")
+    assert entry[5] == theme.ACCENT == "#a78bfa"
+    assert _contrast(entry[4].split(",")[0], entry[5]) >= 4.5
+    others = [entry for entry in theme.PALETTE if entry[0] != "activity"]
+    assert not any(theme.ACCENT in field for entry in others for field in entry)
+
+
+def test_there_is_no_bar_without_a_subagent() -> None:
+    desk = Desktop().tell(session(), TurnStarted(turn=1, prompt="x"))
+    assert "SUBAGENT" not in desk.text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize(
+    ("phase", "sign"), [("completed", "✓"), ("partial", "!"), ("failed", "✗"), ("cancelled", "◌")]
+)
+def test_the_bar_stands_still_with_the_outcome_until_the_next_prompt(
+    columns: int, phase: str, sign: str
+) -> None:
+    desk = working(columns).tell(activity(phase, "2 findings", elapsed_ms=4_000, active=False))
+    shown = bar(desk)
+    assert f" {sign} SUBAGENT 7f3a " in shown
+    assert f"{phase}  2 findings" in shown
+    assert " 0:04" in shown
+    desk.wait(60).tell(finished())
+    assert bar(desk) == shown
+    assert None in desk.roles_of("0:04"), "a bar that is filled reads as work that goes on"
+    desk.tell(TurnStarted(turn=2, prompt="next"))
+    assert "SUBAGENT" not in desk.text
+
+
+@pytest.mark.parametrize("columns", [40, 60, 120, 200])
+def test_tokens_and_cost_of_the_delegation_are_told_as_they_grow(columns: int) -> None:
+    desk = working(columns).tell(activity("reasoning", usage=Usage(prompt_tokens=900)))
+    assert "900 tokens" in bar(desk)
+    desk.tell(activity("reviewing", usage=USED))
+    assert "12.3k tokens" in bar(desk)
+    assert ("$0.0042" in bar(desk)) == (columns > 40)
+
+
+def test_delegations_that_wait_are_counted() -> None:
+    desk = working(80).tell(activity("starting", queued=2, usage=USED))
+    assert "2 queued  12.3k tokens" in desk.lines[1]
+    assert "queued" not in desk.tell(activity("starting")).lines[1]
+
+
+def test_what_gives_way_is_the_detail_and_never_the_figures() -> None:
+    desk = working(80).tell(activity("read_file", "packages/deep/" * 20, usage=USED))
+    assert "read_file  packages/" in desk.lines[1]
+    assert "12.3k tokens" in desk.lines[1]
+
+
+@pytest.mark.parametrize("seconds", [0, 7, 59, 60, 765, 5_999, 6_000, 35_999, 10**6])
+def test_elapsed_time_is_always_as_wide(seconds: int) -> None:
+    assert width(figures.elapsed(1_000 * seconds)) == 5
+    rows = {working(80).tell(activity("x", elapsed_ms=1_000 * each)).lines[1] for each in (0, seconds)}
+    assert len({len(row) for row in rows}) == 1
+
+
+def test_a_nested_delegation_is_said_for_a_moment_whatever_comes_behind_it() -> None:
+    desk = working().tell(activity(NESTED))
+    assert NESTED in bar(desk)
+    desk.tell(activity("reasoning"))
+    assert f"reasoning  {NESTED}" in bar(desk)
+    desk.tell(activity("completed", "1 finding", active=False))
+    assert f"completed  {NESTED}" in bar(desk)
+    assert desk.view.moving, "a frame must come that takes it away"
+    desk.tell(finished()).wait(REMARK_S)
+    assert "completed  1 finding" in bar(desk)
+    assert not desk.view.moving
+
+
+def test_another_subagent_starts_without_the_remark_on_the_one_before() -> None:
+    other = SubagentActivityChanged(
+        agent_id="subagent-0b1c", phase="starting", detail="", elapsed_ms=0, active=True
+    )
+    desk = working().tell(activity(NESTED), other)
+    assert "SUBAGENT 0b1c" in bar(desk)
+    assert NESTED not in bar(desk)
+
+
+def test_a_snapshot_that_tells_nothing_new_does_not_turn_the_clocks_back() -> None:
+    begun, works = TurnStarted(turn=1, prompt="x"), activity("read_file", elapsed_ms=1_000)
+    desk = Desktop().tell(session(), begun, works).wait(9)
+    rebuild(desk.view.state, "parent", (session(), begun, works), desk.now)
+    assert "working 0:09" in desk.lines[0]
+    assert bar(desk).endswith(" 0:10")
+
+
+def test_the_clock_of_a_subagent_that_a_new_screen_finds_moves() -> None:
+    desk = Desktop()
+    facts = (session(), TurnStarted(turn=1, prompt="x"), activity("read_file", elapsed_ms=60_000))
+    rebuild(desk.view.state, "parent", facts, desk.now)
+    assert bar(desk).endswith(" 1:00")
+    assert bar(desk.wait(3)).endswith(" 1:03")
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_low_screen_has_one_row_with_who_and_what(columns: int) -> None:
+    desk = working(columns, 10)
+    assert "SUBAGENT 7f3a  read_file" in desk.lines[1]
+    assert "0:02" in desk.lines[1]
+    assert "SUBAGENT" not in desk.lines[2]
+
+
+def _contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours as WCAG 2 defines it."""
+    lighter, darker = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
