@@ -9,7 +9,8 @@ import pytest
 
 from actors.catalog.builtin import EFFECTS, worker_tools
 from actors.delegation.result import nested_failure
-from actors.delegation.subagent import REPAIR, Subagent
+from actors.delegation.subagent import Subagent
+from actors.delegation.wording import REPAIR
 from actors.files.workspace import Workspace
 from ipc.messages import (
     FinishDelegation,

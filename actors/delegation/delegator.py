@@ -11,7 +11,8 @@ from typing import Final
 
 from actors.conversation import Conversation
 from actors.delegation.check import check_findings
-from actors.delegation.fork import BadTail, Fork, fork, mint_agent_id
+from actors.delegation.fork import Fork, fork, mint_agent_id
+from actors.delegation.gate import BadTail
 from actors.delegation.result import normalize
 from actors.delegation.warm_worker import WarmWorker, find_worker
 from actors.files.workspace import Workspace
@@ -68,6 +69,7 @@ class _Running:
     state: DelegationState = "waiting"
     started: float = field(default_factory=time.monotonic)
     partial: list[str] = field(default_factory=list)
+    relayed: list[ModelAnswer] = field(default_factory=list)
     kept: int = 0
     requests: int = 0
     reports: int = 0
@@ -238,7 +240,7 @@ class Delegator:
         if running.requests >= self._limits.max_tool_rounds + EXTRA_REQUESTS:
             return Refused(code="too_many", message="This delegation has had all its requests.")
         try:
-            conversation = running.fork.extended(tail)
+            conversation = running.fork.extended(tail, running.relayed)
         except BadTail as error:
             running.fail("worker_lost", "worker_fault", f"The worker misbehaved: {error}.")
             return Refused(code="bad_tail", message=str(error))
@@ -254,15 +256,20 @@ class Delegator:
 
     async def _answer(self, running: _Running, conversation: Conversation, peer: Peer) -> ModelCompleted:
         """Pass an answer on as it comes. Raises `ProviderError`, and `IpcError` when nobody takes it."""
-        answer = ModelAnswer()
-        async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
-            async for event in stream:
-                if isinstance(event, ModelAnswer):
-                    answer = event
-                    continue
-                if isinstance(event, TextDelta):
-                    running.keep(event.text)
-                peer.tell(ModelStreamed(event=event))
+        answer, said = None, list[str]()
+        try:
+            async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
+                async for event in stream:
+                    if isinstance(event, ModelAnswer):
+                        answer = event
+                        continue
+                    if isinstance(event, TextDelta):
+                        running.keep(event.text)
+                        said.append(event.text)
+                    peer.tell(ModelStreamed(event=event))
+        finally:
+            answer = answer or ModelAnswer(text="".join(said))
+            running.relayed.append(answer)
         if answer.usage is not None:
             self._recorder.used(answer.usage, subagent=True)
         running.keep("\n")

@@ -8,7 +8,7 @@ result is not here. The task comes last. Other tasks of the same batch are blank
 """
 
 import itertools
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,9 +19,10 @@ import msgspec
 
 from actors.calls import failure
 from actors.conversation import Conversation, encode_assistant, encode_tool_result, encode_user
+from actors.delegation.gate import BadTail, Gate, decode_message
 from actors.delegation.result import MAX_ENTRIES, MAX_FINDINGS, Identity, sound
 from actors.tools.delegate import DelegateInput, Scope
-from ipc.messages import ModelAnswer, StartDelegation, ToolCall
+from ipc.messages import ModelAnswer, StartDelegation
 
 RESPONSIBILITY: Final = (
     "Inspect only; return the final result to the parent. You are not the main agent, you may not delegate, "
@@ -39,37 +40,6 @@ class Bootstrap(msgspec.Struct, frozen=True, tag_field="type", tag="subagent_boo
     forked_message_count: int
     task: str
     responsibility: str
-
-
-class _Function(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    name: str
-    arguments: str
-
-
-class _Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    id: str
-    type: Literal["function"]
-    function: _Function
-
-
-class _Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    role: Literal["assistant", "tool", "user"]
-    content: str | None = None
-    tool_calls: tuple[_Call, ...] = ()
-    tool_call_id: str = ""
-
-    def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(
-            ToolCall(id=call.id, name=call.function.name, arguments=call.function.arguments)
-            for call in self.tool_calls
-        )
-
-
-_decode = msgspec.json.Decoder(_Message).decode
-
-
-class BadTail(ValueError):
-    """A worker wants to send what no honest worker would; end it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +64,15 @@ class Fork:
             max_rounds=max_rounds,
         )
 
-    def extended(self, tail: Sequence[bytes]) -> Conversation:
+    def extended(self, tail: Sequence[bytes], relayed: Iterable[ModelAnswer]) -> Conversation:
         """The conversation of a `CompleteModel`, built anew from what the worker sent. Raises `BadTail`.
 
-        Each message is decoded and encoded again, so nothing but plain, paired messages gets through; the
-        bytes of an honest worker come out as they went in.
+        `relayed` are the answers that went to the worker, oldest first; of one that broke off, its beginning.
         """
         if tuple(tail[: len(self.opening)]) != self.opening:
             raise BadTail("the request does not extend the fork it was given")
         conversation = Conversation(self.head, [*self.base, *self.opening], fork_count=len(self.base))
-        try:
-            for raw in tail[len(self.opening) :]:
-                _append(conversation, _decode(raw))
-        except (ValueError, RecursionError) as error:
-            raise BadTail(f"the request is not a conversation: {error}") from error
-        if conversation.open_calls:
-            raise BadTail("the request leaves tool calls without a result")
+        Gate(self.agent_id, conversation, relayed).take(tail[len(self.opening) :])
         return conversation
 
 
@@ -188,7 +151,7 @@ def _not_here() -> str:
 def _only_own_task(messages: Sequence[bytes], call_id: str) -> tuple[bytes, ...]:
     """The messages, with the arguments of other delegate calls of the last batch blanked."""
     at = max(index for index, message in enumerate(messages) if message.startswith(_ASSISTANT))
-    batch = _decode(messages[at])
+    batch = decode_message(messages[at])
     calls = [
         msgspec.structs.replace(call, arguments="{}")
         if call.name == "delegate" and call.id != call_id
@@ -198,13 +161,3 @@ def _only_own_task(messages: Sequence[bytes], call_id: str) -> tuple[bytes, ...]
     if calls == list(batch.calls()):
         return tuple(messages)
     return (*messages[:at], encode_assistant(batch.content or "", calls), *messages[at + 1 :])
-
-
-def _append(conversation: Conversation, message: _Message) -> None:
-    content = message.content or ""
-    if message.role == "assistant":
-        conversation.append_answer(ModelAnswer(text=content, tool_calls=message.calls()))
-    elif message.role == "tool":
-        conversation.append_result(message.tool_call_id, content)
-    else:
-        conversation.append(encode_user(content))

@@ -8,6 +8,8 @@ from actors.tools.tool import Effect
 
 NESTED: Final = "nested delegation rejected"
 """What a person sees of a subagent's own call to `delegate`."""
+INTERRUPTED: Final = failure("cancelled", "The turn was cancelled.")
+"""The result of a call that had none yet when the turn was stopped, whatever it was."""
 
 
 def refusal(agent_id: str, name: str, effect: Effect) -> ToolResult | None:

@@ -8,6 +8,7 @@ from actors.conversation import Conversation, encode_user
 from actors.delegation.activity import Activity
 from actors.delegation.policy import refusal
 from actors.delegation.result import has_result
+from actors.delegation.wording import HAND_IN, REPAIR
 from actors.invocation import AnyTool, CallWatcher, InvocationGuard
 from actors.provider.relayed import RelayedProvider
 from actors.tools.tool import Effect, ToolInput
@@ -22,10 +23,6 @@ from ipc.messages import (
     ToolCall,
 )
 
-REPAIR: Final = (
-    "Your work on the task ends here. Send your final message now: nothing but the one JSON object that was "
-    "asked for, with what you have found so far. Call no tool."
-)
 STOPPED: Final = {
     "cancelled": Problem(code="cancelled", message="The delegation was cancelled."),
     "timeout": Problem(
@@ -72,7 +69,7 @@ class Subagent:
         outcome = await self._turn(self._start.max_rounds)
         texts, problem = list(outcome.texts), self._problem(outcome)
         if outcome.status in ("completed", "limit") and not has_result(outcome.final_text):
-            self._conversation.append(encode_user(REPAIR))
+            self._conversation.append(encode_user(REPAIR if outcome.status == "completed" else HAND_IN))
             repair = await self._turn(1)
             texts += repair.texts
             if repair.status == "cancelled":
