@@ -26,10 +26,12 @@ def status_line(view: View, columns: int, answering: Answering) -> Content:
         return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.text}")], []
     hints = [_hint(*hint) for hint in _hints(view, answering)]
     kept = 2 + sum(map(parts_width, hints[:_HINTS_KEPT]))
+    # How to stop what goes on matters more than what it goes on with.
+    way_out = 2 + parts_width(hints[0]) if view.state.conversation.busy else 1
     left: list[Part] = []
     for at, figure in enumerate(_figures(view, short=columns < _SHORT)):
         part = [("dim", f" {view.glyphs.dot} "), *figure] if left else [(None, " "), *figure]
-        taken = parts_width(left) + parts_width(part) + (1 if at < _ALWAYS else kept)
+        taken = parts_width(left) + parts_width(part) + (way_out if at < _ALWAYS else kept)
         if taken > columns and left:
             break
         left += part
