@@ -2,19 +2,56 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 
 from ipc.messages import MessageDelta
-from tests.fakes.fido import Home, wait_until
+from tests.fakes.fido import GUARD, Home, home, openai_environment, pid_of, wait_until
 from tests.fakes.launch import command
 from tests.fakes.run import PlayedRun, played_run
+from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.terminal import ENTER, TerminalProgram
 
 Scene = tuple[PlayedRun, TerminalProgram]
 Start = Callable[..., TerminalProgram]
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The real program on a terminal, its home, and the server that it talks to."""
+
+    at: Home
+    server: ScriptedServer
+    terminal: TerminalProgram
+
+    def pid_of(self, name: str) -> int:
+        """Process id of the guard, the supervisor, or an actor; waits until it is there."""
+        guard = self.terminal.process.pid
+        return guard if name == "guard" else pid_of(self.at, guard, name)
+
+    def shows(self, *texts: str) -> None:
+        """Wait until all texts stand on the screen."""
+        self.terminal.until(lambda: all(text in self.terminal.text for text in texts), f"{texts}")
+
+    def all_end(self, timeout_s: float = 5.0) -> None:
+        """Read on until no process is left."""
+        wait_until(
+            lambda: not self.terminal.take() and not self.at.processes(), "everything to end", timeout_s
+        )
+
+
+@contextmanager
+def whole(
+    server: ScriptedServer, workspace: Path, *arguments: str, columns: int = 120, rows: int = 32
+) -> Iterator[Whole]:
+    """The program in a home of its own; whatever is left of it at the end is killed."""
+    with home() as at:
+        environment = at.environment(TERM="xterm-256color", **openai_environment(server.base_url))
+        with TerminalProgram([*GUARD, *arguments], columns, rows, environment, workspace) as terminal:
+            yield Whole(at, server, terminal)
 
 
 def played(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:

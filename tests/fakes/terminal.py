@@ -91,10 +91,17 @@ class TerminalProgram:
         self.screen.resize(rows, columns)
         self._set_size(columns, rows)
 
-    def take(self) -> bool:
-        """Read what is there; return whether there was something."""
+    @property
+    def is_given_back(self) -> bool:
+        """Whether settings, screen, mouse, paste mode and cursor are as before it was drawn on."""
+        drawn_on = {number << 5 for number in (1000, 1002, 1003, 1004, 1006, 1049, 2004)}
+        shown = pyte.modes.DECTCEM in self.screen.mode and not self.screen.cursor.hidden
+        return self.modes == self.modes_before and shown and not drawn_on & self.screen.mode
+
+    def take(self, size: int = 65536) -> bool:
+        """Read what is there, at most so many bytes; return whether there was something."""
         with contextlib.suppress(OSError):
-            data = os.read(self.fd, 65536)
+            data = os.read(self.fd, size)
             self.written += data
             self._stream.feed(data)
             return bool(data)
