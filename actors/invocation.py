@@ -1,5 +1,6 @@
 """The invocation guard: from a call as the model made it to the result it gets, whoever the caller is."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Mapping
@@ -45,7 +46,10 @@ class CallWatcher(Protocol):
 
 
 class InvocationGuard:
-    """The one way to a tool. A failure is a result; only cancellation is raised."""
+    """The one way to a tool. A failure is a result; only cancellation is raised.
+
+    A tool may hand in a result although its task was cancelled; then the call is `cancelled` all the same.
+    """
 
     def __init__(self, tools: Mapping[str, AnyTool], gate: Gate, watcher: CallWatcher) -> None:
         self._tools = tools
@@ -100,7 +104,14 @@ class InvocationGuard:
             crash = f"{call.name} failed inside Fido: {type(error).__name__}: {error}"
             result = _failed("tool_crashed", crash)
         elapsed = round(1000 * (time.monotonic() - started))
-        return ToolResult(result.content, result.status, result.display, elapsed)
+        status = "cancelled" if _is_cancelled() else result.status
+        return ToolResult(result.content, status, result.display, elapsed)
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody cancelled the running task, which goes on."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _finished(output: ToolOutput) -> ToolResult:

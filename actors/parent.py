@@ -119,7 +119,7 @@ class Parent(Actor):
         self._approvals = Approvals(rules, settings.mode, self.publish, self._recorder)
         self._delegator = Delegator(
             self.place,
-            lambda address, on_command: self.link(address, on_command=on_command),
+            self.link,
             self.publish,
             self._recorder,
             self._provider,

@@ -3,7 +3,8 @@
 Rules
 -----
 Every tool call gets exactly one result, in the order of the calls, whatever happens: a cancel, a fault, a
-crash of a tool. Neighbouring read-only calls run side by side, everything else alone and in order. An empty
+crash of a tool. Neighbouring read-only calls run side by side, everything else alone and in order. A call
+that hands in its result although the turn was cancelled is believed, and the turn ends behind it. An empty
 answer is never kept. The parent and the worker run this same loop.
 """
 
@@ -215,6 +216,8 @@ class _Turn:
         if len(calls) == 1:
             result = await self._invoker.invoke(calls[0], cut_off=cut_off)
             self._append_result(calls[0].id, result.content)
+            if result.status == "cancelled":
+                raise asyncio.CancelledError
             return
         tasks = [asyncio.ensure_future(self._invoker.invoke(call, cut_off=cut_off)) for call in calls]
         try:

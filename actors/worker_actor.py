@@ -16,8 +16,8 @@ from ipc.messages import (
     Accepted,
     AnyCommand,
     AnyFact,
-    CancelDelegation,
     FinishDelegation,
+    HandIn,
     ModelStreamed,
     Ping,
     Problem,
@@ -44,7 +44,7 @@ class Worker(Actor):
         self._peer: Peer | None = None
         self._subagent: Subagent | None = None
         self._serving: asyncio.Task[None] | None = None
-        self._playing: asyncio.Task[FinishDelegation] | None = None
+        self._playing: asyncio.Task[Problem | None] | None = None
 
     def mailbox_address(self) -> str:
         return self._address
@@ -53,15 +53,15 @@ class Worker(Actor):
         match command:
             case StartDelegation():
                 return self._begin(command, peer)
-            case CancelDelegation(reason=reason) if self._peer in (None, peer):
-                self._cancel(reason)
+            case HandIn(agent_id=agent_id) if subagent := self._meant(agent_id, peer):
+                subagent.hand_in()
                 return Accepted()
             case _:
                 return super().on_command(command, peer)
 
     def on_fact(self, fact: AnyFact, peer: Peer) -> None:
-        if isinstance(fact, ModelStreamed) and peer is self._peer and self._subagent is not None:
-            self._subagent.receive(fact.event)
+        if isinstance(fact, ModelStreamed) and (subagent := self._meant(fact.agent_id, peer)):
+            subagent.receive(fact.event)
 
     async def on_stop(self, reason: str) -> None:
         for task in (self._serving, self._playing):
@@ -76,24 +76,25 @@ class Worker(Actor):
                 next_step="Ask the next worker.",
             )
         tools = worker_tools(Workspace(Path(start.workspace)))
-        self._subagent = Subagent(start, peer, tools, EFFECTS)
-        self._playing = asyncio.ensure_future(self._subagent.play())
-        self._serving = asyncio.ensure_future(self._serve(self._playing, peer))
+        self._subagent = subagent = Subagent(start, peer, tools, EFFECTS)
+        self._playing = asyncio.ensure_future(subagent.play())
+        self._serving = asyncio.ensure_future(self._serve(self._playing, subagent.agent_id, peer))
         self._peer = peer
         return Accepted()
 
-    def _cancel(self, reason: str) -> None:
-        if self._subagent is not None and self._playing is not None and self._subagent.stop(reason):
-            # Behind the task's first step: one that is cancelled before it would hand in nothing.
-            asyncio.get_running_loop().call_soon(self._playing.cancel)
+    def _meant(self, agent_id: str, peer: Peer) -> Subagent | None:
+        """The subagent, for its own parent and about its own delegation."""
+        subagent = self._subagent if peer is self._peer else None
+        return subagent if subagent is not None and agent_id == subagent.agent_id else None
 
-    async def _serve(self, playing: "asyncio.Task[FinishDelegation]", peer: Peer) -> None:
+    async def _serve(self, playing: "asyncio.Task[Problem | None]", agent_id: str, peer: Peer) -> None:
         """Hand in the end of the delegation; only when that is accepted may the process end."""
         gone = asyncio.ensure_future(_until_gone(peer))
         try:
             await asyncio.wait({playing, gone}, return_when=asyncio.FIRST_COMPLETED)
             if playing.done():
-                await peer.ask(_end(playing), FINISH_S)
+                end = FinishDelegation(agent_id=agent_id, problem=_problem(playing))
+                await peer.ask(end, FINISH_S)
         except IpcError as error:
             log.warning("the end of a delegation was not taken: %s", error)
         finally:
@@ -101,17 +102,15 @@ class Worker(Actor):
             self.stop("finished")
 
 
-def _end(playing: "asyncio.Task[FinishDelegation]") -> FinishDelegation:
-    """The end of a delegation; also of one that a fault of ours or a lack of memory ended."""
+def _problem(playing: "asyncio.Task[Problem | None]") -> Problem | None:
+    """What stopped a delegation; a fault of ours or a lack of memory, too."""
     error = playing.exception()
     if error is None:
         return playing.result()
     if isinstance(error, MemoryError):
-        problem = Problem(code="out_of_memory", message="The subagent needed more memory than it may have.")
-    else:
-        log.error("the delegation failed inside Fido", exc_info=error)
-        problem = Problem(code="internal_error", message=f"The subagent failed inside Fido: {error!r}.")
-    return FinishDelegation(status="failed", texts=(), problem=problem)
+        return Problem(code="out_of_memory", message="The subagent needed more memory than it may have.")
+    log.error("the delegation failed inside Fido", exc_info=error)
+    return Problem(code="internal_error", message=f"The subagent failed inside Fido: {error!r}.")
 
 
 async def _until_gone(peer: Peer) -> None:

@@ -5,7 +5,8 @@ Rules
 An actor has at most one process, which may end at any moment and comes back only while nobody has asked it
 to stop. The parent does one piece of work at a time, a turn or what a person asked for between turns, and
 each ends exactly once. A delegation is accepted by one worker, ends exactly once, and whatever arrives
-after its end changes nothing.
+after its end changes nothing. Nothing is asked of a worker at the end: a cancel, the deadline and a lost
+worker end a delegation at once, wherever it is.
 """
 
 from collections.abc import Mapping
@@ -15,9 +16,9 @@ ProcessState = Literal["down", "running", "stopping"]
 ProcessEvent = Literal["start", "stop", "exit"]
 TurnState = Literal["idle", "running", "stopping"]
 TurnEvent = Literal["begin", "cancel", "end"]
-DelegationState = Literal["waiting", "starting", "running", "stopping", "ended"]
+DelegationState = Literal["waiting", "starting", "running", "handing_in", "ended"]
 DelegationEvent = Literal[
-    "worker_ready", "accepted", "refused", "finish", "cancel", "deadline", "worker_lost"
+    "worker_ready", "accepted", "refused", "hand_in", "finish", "cancel", "deadline", "worker_lost"
 ]
 
 S = TypeVar("S", bound=str)
@@ -44,24 +45,28 @@ TURN: Final[Table[TurnState, TurnEvent]] = {
 
 DELEGATION: Final[Table[DelegationState, DelegationEvent]] = {
     ("waiting", "worker_ready"): "starting",
+    ("waiting", "refused"): "ended",
     ("waiting", "cancel"): "ended",
     ("waiting", "deadline"): "ended",
+    ("waiting", "worker_lost"): "ended",
     ("starting", "accepted"): "running",
     ("starting", "refused"): "ended",
-    ("starting", "cancel"): "stopping",
-    ("starting", "deadline"): "stopping",
+    ("starting", "hand_in"): "handing_in",
     ("starting", "finish"): "ended",
+    ("starting", "cancel"): "ended",
+    ("starting", "deadline"): "ended",
     ("starting", "worker_lost"): "ended",
+    ("running", "hand_in"): "handing_in",
     ("running", "finish"): "ended",
-    ("running", "cancel"): "stopping",
-    ("running", "deadline"): "stopping",
+    ("running", "cancel"): "ended",
+    ("running", "deadline"): "ended",
     ("running", "worker_lost"): "ended",
-    ("stopping", "finish"): "ended",
-    ("stopping", "accepted"): "stopping",
-    ("stopping", "refused"): "ended",
-    ("stopping", "cancel"): "stopping",
-    ("stopping", "deadline"): "ended",
-    ("stopping", "worker_lost"): "ended",
+    ("handing_in", "accepted"): "handing_in",
+    ("handing_in", "refused"): "ended",
+    ("handing_in", "finish"): "ended",
+    ("handing_in", "cancel"): "ended",
+    ("handing_in", "deadline"): "ended",
+    ("handing_in", "worker_lost"): "ended",
     ("ended", "accepted"): "ended",
     ("ended", "refused"): "ended",
     ("ended", "finish"): "ended",

@@ -313,38 +313,37 @@ class StartDelegation(Command, frozen=True):
     """Most tool rounds of the delegation."""
 
 
-class CancelDelegation(Command, frozen=True):
-    """Parent to worker: stop and hand in what you have. `Accepted`."""
+class HandIn(Command, frozen=True):
+    """Parent to worker: stop tools and request, and hand in what there is. `Accepted`.
 
+    One last request to the model is left for that.
+    """
+
+    agent_id: str
+    """As in `StartDelegation`."""
     reason: str
-    """`cancelled` or `timeout`."""
+    """`timeout`."""
 
 
 class CompleteModel(Command, frozen=True):
     """Worker to parent: send the fork plus this tail to the model. `ModelCompleted` or `Refused`."""
 
+    agent_id: str
+    """As in `StartDelegation`."""
     tail: tuple[bytes, ...]
     """Encoded messages behind the fork, the opening included."""
 
 
-class ReportActivity(Command, frozen=True):
-    """Worker to parent: what the subagent is doing. `Accepted`."""
-
-    phase: str
-    """`reasoning`, a tool's name, `reviewing`, ..."""
-    detail: str
-    """One line, not yet cleaned: the parent treats it as hostile."""
-
-
 class FinishDelegation(Command, frozen=True):
-    """Worker to parent: the end of the delegation. `Accepted`; only then may the worker exit."""
+    """Worker to parent: the end of the delegation. `Accepted`; only then may the worker exit.
 
-    status: DelegationStatus
-    """`partial` when something stopped it."""
-    texts: tuple[str, ...]
-    """The assistant texts of the run, oldest first, the final one last; not yet normalized."""
+    What the subagent said is not in it: the parent, which relayed it, has it.
+    """
+
+    agent_id: str
+    """As in `StartDelegation`."""
     problem: Problem | None = None
-    """Why it is not `completed`."""
+    """What stopped it; null when it came to its end by itself."""
 
 
 # --- replies --------------------------------------------------------------------------------------------
@@ -635,6 +634,8 @@ class PlanChanged(Fact, frozen=True):
 class ModelStreamed(Fact, frozen=True):
     """Parent to worker, on their private link: a piece of the answer to the running `CompleteModel`."""
 
+    agent_id: str
+    """As in `StartDelegation`."""
     event: StreamEvent
     """The piece."""
 
@@ -642,7 +643,7 @@ class ModelStreamed(Fact, frozen=True):
 AnyCommand = (
     Ping | GetSnapshot | Stop | StartTurn | CancelTurn | SettleAsk | CompactConversation | UndoTurn | RedoTurn
     | ListSessions | OpenSession | ReplacePlan | GetPlan | ClearPlan | StartDelegation
-    | CancelDelegation | CompleteModel | ReportActivity | FinishDelegation
+    | HandIn | CompleteModel | FinishDelegation
 )  # fmt: skip
 AnyReply = Accepted | Refused | Pong | PlanStored | PlanRefused | SessionsListed | ModelCompleted | Snapshot
 AnyFact = (

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from actors.conversation import Conversation
-from actors.delegation.delegator import DETAIL_LIMIT, EXTRA_REQUESTS, REPORTS_PER_REQUEST, Delegator
+from actors.delegation.course import CANCELLED
+from actors.delegation.delegator import DETAIL_LIMIT, Delegator
+from actors.delegation.relay import EXTRA_REQUESTS
 from actors.delegation.result import MAX_BYTES
 from actors.delegation.warm_worker import find_worker, newest_worker
+from actors.delegation.wording import HAND_IN
 from actors.process_tree import children
 from actors.session.events import SessionStarted
 from actors.session.log import SessionLog
@@ -27,7 +30,7 @@ from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.errors import PeerGone
 from ipc.mailbox import Answer, CommandHandler, Link, Peer
-from ipc.messages import AnyCommand, AnyFact, AnyReply, SubagentActivityChanged
+from ipc.messages import AnyCommand, AnyFact, AnyReply, Problem, SubagentActivityChanged
 from tests.fakes.launch import DEADLINE_S, Watched, launch
 from tests.fakes.models import ScriptedProvider, Step, conversation
 from tests.fakes.places import run_place
@@ -39,7 +42,8 @@ LONG_MS, SHORT_MS = 30_000, 500
 class Scene:
     """One parent's side and one worker of a kind."""
 
-    def __init__(self, place: RunPlace, state: Path, *steps: Step) -> None:
+    def __init__(self, place: RunPlace, state: Path, *steps: Step, barred: Problem | None = None) -> None:
+        self._barred = barred
         self.facts: list[AnyFact] = []
         self.provider = ScriptedProvider(steps)
         self.conversation: Conversation = conversation()
@@ -51,11 +55,12 @@ class Scene:
         self._recorder = Recorder(self._log, self.facts.append, None)
 
     async def delegate(self, timeout_ms: int) -> dict[str, Any]:
-        ready = await asyncio.wait_for(find_worker(self.place), DEADLINE_S)
-        ready.close()
+        if self._barred is None:
+            ready = await asyncio.wait_for(find_worker(self.place), DEADLINE_S)
+            ready.close()
         channel = Channel()
 
-        def connect(address: str, on_command: CommandHandler) -> Link:
+        def connect(address: str, *, on_command: CommandHandler) -> Link:
             def answer(command: AnyCommand, peer: Peer) -> Answer:
                 return on_command(command, Gone() if self.peer_is_gone else peer)
 
@@ -69,10 +74,12 @@ class Scene:
             self.provider,
             Delegation(),
             lambda: self.conversation,
+            self._barred,
         )
         request = DelegateInput(task="name the licence", timeout_ms=timeout_ms)
         try:
-            made = await asyncio.wait_for(delegator.delegate(request, Invocation("d")), DEADLINE_S)
+            async with asyncio.timeout(DEADLINE_S):
+                made = await delegator.delegate(request, Invocation("d"))
         finally:
             channel.close()
             self._log.close()
@@ -151,11 +158,22 @@ def test_a_delegation_extends_the_parents_request_and_brings_a_result(tmp_path: 
     assert phases[-1] == "completed"
 
 
-def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
-    made, scene = play(tmp_path, "honest", SHORT_MS, says("I see MIT.", calls("list_files")), "Now I")
+def test_a_delegation_whose_time_is_short_is_asked_for_what_it_has(tmp_path: Path) -> None:
+    steps = says("I see MIT.", calls("list_files")), "Now I", says(result("MIT, I think."))
+    made, scene = play(tmp_path, "honest", SHORT_MS, *steps)
     assert (made["status"], made["error"]["code"]) == ("partial", "timeout")
-    assert "Now I" in made["summary"]
-    assert scene.activities[-1].phase == "timeout"
+    assert made["summary"] == "MIT, I think."
+    assert HAND_IN in json.loads(scene.provider.bodies[-1])["messages"][-1]["content"]
+    assert scene.activities[-1].phase == "partial"
+    assert scene.activities[-1].elapsed_ms < SHORT_MS
+
+
+def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
+    steps = says("I see MIT.", calls("list_files")), "Now I", "It may be"
+    made, scene = play(tmp_path, "honest", SHORT_MS, *steps)
+    assert (made["status"], made["error"]["code"]) == ("partial", "timeout")
+    assert "It may be" in made["summary"]
+    assert len(scene.provider.bodies) == len(steps)
 
 
 @pytest.mark.parametrize(
@@ -165,6 +183,8 @@ def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
         ("refuses", "worker_lost"),
         ("smuggles", "worker_lost"),
         ("forgets", "worker_lost"),
+        ("invents", "worker_lost"),
+        ("impersonates", "worker_lost"),
     ],
 )
 def test_a_worker_that_fails_is_a_normal_failed_result_at_once(
@@ -174,6 +194,12 @@ def test_a_worker_that_fails_is_a_normal_failed_result_at_once(
     assert (made["status"], made["error"]["code"]) == ("failed", code)
     assert made["summary"]
     assert scene.provider.bodies == []
+
+
+def test_a_worker_that_says_it_did_what_it_may_not_is_ended(tmp_path: Path) -> None:
+    made, scene = play(tmp_path, "forges", LONG_MS, says("", calls("rm", path="LICENSE")))
+    assert (made["status"], made["error"]["code"]) == ("failed", "worker_lost")
+    assert len(scene.provider.bodies) == 1
 
 
 def test_a_worker_that_dies_while_the_model_answers_leaves_what_was_said(tmp_path: Path) -> None:
@@ -201,13 +227,13 @@ def test_a_worker_that_does_not_end_is_ended_at_the_deadline(tmp_path: Path) -> 
             assert len(fact.phase) <= DETAIL_LIMIT
             assert len(fact.detail) <= DETAIL_LIMIT
             assert not set(fact.phase + fact.detail) & set("\x1b\x07\u202e\n")
-        assert len(scene.activities) <= REPORTS_PER_REQUEST + 2
+        assert len(scene.activities) == 2
         assert newest_worker(scene.place) is None
 
 
-def test_what_a_lying_worker_says_of_itself_counts_for_nothing(tmp_path: Path) -> None:
+def test_what_a_lying_worker_says_of_itself_is_bounded_and_clean(tmp_path: Path) -> None:
     made, _ = play(tmp_path, "lies", LONG_MS)
-    assert made["type"] == "delegate_result"
+    assert (made["type"], made["status"]) == ("delegate_result", "failed")
     assert made["identity"]["agent_id"].startswith("subagent-")
     shown = json.dumps(made, ensure_ascii=False)
     assert not set(shown) & set("\x1b\x07\u202e")
@@ -215,9 +241,10 @@ def test_what_a_lying_worker_says_of_itself_counts_for_nothing(tmp_path: Path) -
 
 
 def test_twenty_megabytes_become_a_bounded_result_that_says_so(tmp_path: Path) -> None:
-    made, _ = play(tmp_path, "huge", LONG_MS)
+    made, _ = play(tmp_path, "honest", LONG_MS, says("word " * 4_000_000), says("no"))
     assert made["status"] == "partial"
-    assert any("20,000,000" in each or "19,999,999" in each for each in made["uncertainties"])
+    assert "19,000,002 characters before this were not kept" in made["summary"]
+    assert any("characters cut" in each or "longest earlier" in each for each in made["uncertainties"])
 
 
 def test_the_first_of_two_ends_is_the_end(tmp_path: Path) -> None:
@@ -225,34 +252,41 @@ def test_the_first_of_two_ends_is_the_end(tmp_path: Path) -> None:
     assert made["summary"] == "first"
 
 
-def test_a_cancelled_delegation_takes_its_worker_with_it(tmp_path: Path) -> None:
-    async def cancelled(scene: Scene, host: int) -> None:
+@pytest.mark.parametrize("said", ["", "I see"])
+def test_a_cancelled_delegation_takes_its_worker_with_it_and_has_its_result(
+    tmp_path: Path, said: str
+) -> None:
+    async def cancelled(scene: Scene, host: int) -> dict[str, Any]:
         delegating = asyncio.ensure_future(scene.delegate(LONG_MS))
         async with asyncio.timeout(DEADLINE_S):
             await scene.provider.waiting.wait()
         (pid,) = children(host)
         with Watched(pid) as busy:
             delegating.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await delegating
+            made = await delegating
             assert busy.ends_within()
+        return made
 
-    with worker(tmp_path, "honest", "I see") as (scene, host):
-        asyncio.run(cancelled(scene, host.pid))
+    with worker(tmp_path, "honest", said) as (scene, host):
+        made = asyncio.run(cancelled(scene, host.pid))
+    assert made["error"]["code"] == "cancelled"
+    assert (made["status"], made["summary"]) == (
+        ("partial", "I see") if said else ("failed", CANCELLED.message)
+    )
     assert scene.activities[-1].phase == "cancelled"
     assert '"code":"cancelled"' in scene.logged()
 
 
 def test_a_worker_asks_the_model_once_at_a_time(tmp_path: Path) -> None:
     made, scene = play(tmp_path, "asks_at_once", LONG_MS, "thinking")
-    assert "busy busy" in made["summary"]
+    assert "busy busy" in made["error"]["message"]
     assert len(scene.provider.bodies) == 1
 
 
 def test_a_worker_asks_the_model_no_more_often_than_its_rounds(tmp_path: Path) -> None:
     most = Delegation().max_tool_rounds + EXTRA_REQUESTS
     made, scene = play(tmp_path, "asks_for_ever", LONG_MS, *[says("")] * (most + 1))
-    assert made["summary"] == "too_many"
+    assert made["error"]["message"] == "too_many"
     assert len(scene.provider.bodies) == most
 
 
@@ -260,22 +294,17 @@ def test_an_answer_that_nobody_takes_is_a_clear_refusal(tmp_path: Path) -> None:
     with worker(tmp_path, "asks_for_ever", says("a word")) as (scene, _):
         scene.peer_is_gone = True
         made = asyncio.run(scene.delegate(LONG_MS))
-    assert made["summary"] == "worker_lost"
+    assert made["error"]["message"] == "worker_lost"
 
 
-def test_a_cancelled_worker_is_asked_for_what_it_has_and_that_is_logged(tmp_path: Path) -> None:
-    async def cancelled(scene: Scene) -> None:
-        delegating = asyncio.ensure_future(scene.delegate(LONG_MS))
-        async with asyncio.timeout(DEADLINE_S):
-            await scene.provider.waiting.wait()
-        delegating.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await delegating
-
-    with worker(tmp_path, "hands_in", "I see") as (scene, _):
-        asyncio.run(cancelled(scene))
-    assert scene.activities[-1].detail == "what I have"
-    assert '"type":"DelegationEnded"' in scene.logged()
+def test_nobody_is_asked_where_delegation_is_barred(tmp_path: Path) -> None:
+    barred = Problem(code="sandbox_unavailable", message="There is no wall here.", next_step="Set sandbox.")
+    with run_place(tmp_path) as place:
+        scene = Scene(place, tmp_path / "state", barred=barred)
+        made = asyncio.run(scene.delegate(LONG_MS))
+    assert (made["status"], made["error"]["code"]) == ("failed", "sandbox_unavailable")
+    assert "Set sandbox." in made["recommended_next_steps"]
+    assert [fact.phase for fact in scene.activities] == ["starting", "failed"]
 
 
 def test_a_planted_name_leads_to_no_process_but_a_worker(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Workers: one delegation each, from a host that is always ready; real processes."""
 
 import asyncio
-import json
 import os
 import signal
 import subprocess
@@ -19,9 +18,9 @@ from ipc.endpoints import RunPlace
 from ipc.mailbox import Link
 from ipc.messages import (
     Accepted,
-    CancelDelegation,
     FinishDelegation,
     GetPlan,
+    HandIn,
     Ping,
     Pong,
     Refused,
@@ -30,7 +29,7 @@ from ipc.messages import (
 )
 from tests.fakes.launch import DEADLINE_S, Watched, command, launch
 from tests.fakes.places import run_place
-from tests.fakes.worker_parent import HANG, Step, WorkerParent, calls, forked, result, says
+from tests.fakes.worker_parent import AGENT, HANG, Step, WorkerParent, calls, forked, result, says
 
 LICENCE = "MIT License\n"
 
@@ -100,7 +99,7 @@ def test_a_worker_serves_one_delegation_over_its_own_socket_and_ends(workspace: 
             meeting = await meet(place, channel, *steps)
             assert Path(meeting.worker.address).name.startswith(f"w-{number}-")
             await meeting.start(workspace)
-            assert await meeting.parent.end() == FinishDelegation(status="completed", texts=(result(),))
+            assert await meeting.parent.end() == FinishDelegation(agent_id=AGENT)
             assert "MIT License" in meeting.parent.results()["r"]
             assert "MIT License" in meeting.parent.results()["g"]
             await meeting.exit()
@@ -119,23 +118,24 @@ def test_a_worker_that_works_answers_pings_and_takes_no_second_task(workspace: P
         pong = await stranger.ask(Ping())
         assert isinstance(pong, Pong)
         assert pong.pid == meeting.worker.pid
-        for unwelcome in (forked().start("/", 1), CancelDelegation(reason="cancelled"), GetPlan()):
+        for unwelcome in (forked().start("/", 1), HandIn(agent_id=AGENT, reason="timeout"), GetPlan()):
             refused = await stranger.ask(unwelcome)
             assert isinstance(refused, Refused)
             assert refused.code == ("busy" if isinstance(unwelcome, StartDelegation) else "not_for_me")
-        assert await meeting.link.ask(CancelDelegation(reason="cancelled")) == Accepted()
-        assert (await meeting.parent.end()).status == "failed"
+        other = await meeting.link.ask(HandIn(agent_id="subagent-0000", reason="timeout"))
+        assert isinstance(other, Refused)
+        meeting.worker.kill()
         await meeting.exit()
 
     with_host(workspace, act)
 
 
-def test_a_cancel_right_behind_the_start_still_brings_an_end(workspace: Path) -> None:
+def test_a_worker_asked_to_hand_in_right_behind_its_start_still_comes_to_its_end(workspace: Path) -> None:
     async def act(place: RunPlace, channel: Channel) -> None:
         for _ in range(5):
-            meeting = await meet(place, channel, HANG, HANG)
-            cancel = meeting.link.ask(CancelDelegation(reason="timeout"))
-            await asyncio.gather(meeting.start(workspace), cancel)
+            meeting = await meet(place, channel, HANG, says(result()))
+            asking = meeting.link.ask(HandIn(agent_id=AGENT, reason="timeout"))
+            await asyncio.gather(meeting.start(workspace), asking)
             end = await meeting.parent.end()
             assert end.problem is not None
             assert end.problem.code == "timeout"
@@ -188,7 +188,7 @@ def test_every_result_arrives_however_quickly_a_delegation_ends(workspace: Path)
                 place, channel, says(result(str(number), filler="x" * (number % 4) * 500_000))
             )
             await meeting.start(workspace)
-            assert json.loads((await meeting.parent.end()).texts[-1])["summary"] == str(number)
+            assert (await meeting.parent.end()).problem is None
             await meeting.exit()
             meeting.link.close()
 
@@ -199,7 +199,7 @@ def test_a_fork_of_ten_megabytes_is_taken(workspace: Path) -> None:
     async def act(place: RunPlace, channel: Channel) -> None:
         meeting = await meet(place, channel, says(result()))
         await meeting.start(workspace, history_bytes=10_000_000)
-        assert (await meeting.parent.end()).status == "completed"
+        assert (await meeting.parent.end()).problem is None
         assert meeting.parent.tails == [forked(10_000_000).opening]
         await meeting.exit()
 

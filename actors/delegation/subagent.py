@@ -1,37 +1,23 @@
 """A subagent: one delegation played to its end, read-only, whatever its model wants."""
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Mapping
 from typing import Final
 
-from actors.calls import ToolResult
+from actors.calls import ToolResult, failure
 from actors.conversation import Conversation, encode_user
-from actors.delegation.activity import Activity
+from actors.delegation.course import OUT_OF_TIME
+from actors.delegation.objects import has_result
 from actors.delegation.policy import refusal
-from actors.delegation.result import has_result
 from actors.delegation.wording import HAND_IN, REPAIR
-from actors.invocation import AnyTool, CallWatcher, InvocationGuard
+from actors.invocation import AnyTool, InvocationGuard
 from actors.provider.relayed import RelayedProvider
 from actors.tools.tool import Effect, ToolInput
-from actors.turn import TurnOutcome, run_turn
+from actors.turn import Invoker, TurnOutcome, run_turn
 from ipc.mailbox import Peer
-from ipc.messages import (
-    DelegationStatus,
-    FinishDelegation,
-    Problem,
-    StartDelegation,
-    StreamEvent,
-    ToolCall,
-)
+from ipc.messages import Problem, StartDelegation, StreamEvent, ToolCall
 
-STOPPED: Final = {
-    "cancelled": Problem(code="cancelled", message="The delegation was cancelled."),
-    "timeout": Problem(
-        code="timeout",
-        message="The delegation ran out of time.",
-        next_step="Delegate less at once, or give it a larger timeout_ms.",
-    ),
-}
-_CUT_OFF: Final = Problem(code="output_limit", message="The answer was cut off at the model's output limit.")
+_NO_MORE: Final = "The time for tools is over; nothing was run."
 
 
 class Subagent:
@@ -45,72 +31,71 @@ class Subagent:
         effects: Mapping[str, Effect],
     ) -> None:
         """Take a task. `tools` can be run; `effects` names every tool of the catalog."""
-        self._start = start
-        self._activity = Activity(peer)
-        self._provider = RelayedProvider(peer, self._activity.on_request)
+        self.agent_id = start.agent_id
+        self._max_rounds = start.max_rounds
+        self._provider = RelayedProvider(peer, start.agent_id)
         # The fork stays one opaque piece: it is never sent back, only what lies behind it is.
         self._conversation = Conversation(b"", [start.fork, *start.opening], fork_count=1)
-        guard = InvocationGuard(tools, _Open(), self._activity)
-        self._invoker = ReadOnlyInvoker(start.agent_id, effects, guard, self._activity)
-        self._stopped: Problem | None = None
+        guard = InvocationGuard(tools, _Open(), _Unwatched())
+        self._invoker = ReadOnlyInvoker(start.agent_id, effects, guard)
+        self._time_is_up = asyncio.Event()
 
     def receive(self, event: StreamEvent) -> None:
         """Take a piece of the model's answer."""
         self._provider.receive(event)
 
-    def stop(self, reason: str) -> bool:
-        """Name the reason of the cancellation that follows; False when one was named before."""
-        first = self._stopped is None
-        self._stopped = self._stopped or STOPPED.get(reason, STOPPED["cancelled"])
-        return first
+    def hand_in(self) -> None:
+        """End what is going on; the next request is the last one, for the result."""
+        self._time_is_up.set()
 
-    async def play(self) -> FinishDelegation:
-        """Work until there is a result or no way to one; cancelling ends it with what there is."""
-        outcome = await self._turn(self._start.max_rounds)
-        texts, problem = list(outcome.texts), self._problem(outcome)
-        if outcome.status in ("completed", "limit") and not has_result(outcome.final_text):
+    async def play(self) -> Problem | None:
+        """Work until there is a result or no way to one; return what stopped it, if something did."""
+        outcome = await self._until_time_is_up()
+        if outcome.status != "failed" and not has_result(outcome.final_text):
             self._conversation.append(encode_user(REPAIR if outcome.status == "completed" else HAND_IN))
-            repair = await self._turn(1)
-            texts += repair.texts
-            if repair.status == "cancelled":
-                problem = self._problem(repair)
-        return FinishDelegation(status=_status(texts, problem), texts=tuple(texts), problem=problem)
+            await self._turn(_NoTools(), 1)
+        return OUT_OF_TIME if outcome.status == "cancelled" else outcome.problem
 
-    def _problem(self, outcome: TurnOutcome) -> Problem | None:
-        """Why a turn did not bring what it should, if so."""
-        if outcome.status == "cancelled" and self._stopped is not None:
-            return self._stopped
-        if outcome.status == "completed" and self._activity.finish_reason == "length":
-            return _CUT_OFF
-        return outcome.problem
+    async def _until_time_is_up(self) -> TurnOutcome:
+        working = asyncio.ensure_future(self._turn(self._invoker, self._max_rounds))
+        waiting = asyncio.ensure_future(self._time_is_up.wait())
+        try:
+            await asyncio.wait({working, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            working.cancel()
+        return await working
 
-    async def _turn(self, max_rounds: int) -> TurnOutcome:
+    async def _turn(self, invoker: Invoker, max_rounds: int) -> TurnOutcome:
         return await run_turn(
-            self._conversation, self._provider, self._invoker, self._activity, max_rounds=max_rounds
+            self._conversation, self._provider, invoker, _Unwatched(), max_rounds=max_rounds
         )
 
 
 class ReadOnlyInvoker:
     """Lets through what only reads; the catalog stays whole, so every other call gets its refusal here."""
 
-    def __init__(
-        self, agent_id: str, effects: Mapping[str, Effect], guard: InvocationGuard, watcher: CallWatcher
-    ) -> None:
+    def __init__(self, agent_id: str, effects: Mapping[str, Effect], guard: InvocationGuard) -> None:
         self._agent_id = agent_id
         self._effects = effects
         self._guard = guard
-        self._watcher = watcher
 
     def is_parallel(self, call: ToolCall) -> bool:
         return self._guard.is_parallel(call)
 
     async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
         refused = refusal(self._agent_id, call.name, self._effects.get(call.name, "read"))
-        if refused is None:
-            return await self._guard.invoke(call, cut_off=cut_off)
-        self._watcher.call_started(call, "")
-        self._watcher.call_finished(call, refused)
-        return refused
+        return refused or await self._guard.invoke(call, cut_off=cut_off)
+
+
+class _NoTools:
+    """Runs nothing: the last turn is for the result alone."""
+
+    def is_parallel(self, call: ToolCall) -> bool:
+        return False
+
+    async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
+        return ToolResult(failure("no_more_tools", _NO_MORE, "Send your final message."), "denied", _NO_MORE)
 
 
 class _Open:
@@ -120,7 +105,13 @@ class _Open:
         return None
 
 
-def _status(texts: Sequence[str], problem: Problem | None) -> DelegationStatus:
-    if problem is None:
-        return "completed"
-    return "partial" if any(text.strip() for text in texts) else "failed"
+class _Unwatched:
+    """Observer and watcher of what is private: the parent relays the model, and sees what it may see."""
+
+    def on_stream(self, event: StreamEvent) -> None: ...
+
+    def on_appended(self, message: bytes) -> None: ...
+
+    def call_started(self, call: ToolCall, summary: str) -> None: ...
+
+    def call_finished(self, call: ToolCall, result: ToolResult) -> None: ...

@@ -1,7 +1,7 @@
 """The worker's provider: its parent, asked over the connection that brought the task."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from actors.conversation import Conversation
@@ -17,9 +17,9 @@ ANSWER_S: Final = 4_000.0
 class RelayedProvider:
     """Sends what lies behind the fork; the parent adds the fork and the key."""
 
-    def __init__(self, peer: Peer, on_request: Callable[[], None]) -> None:
+    def __init__(self, peer: Peer, agent_id: str) -> None:
         self._peer = peer
-        self._on_request = on_request
+        self._agent_id = agent_id
         self._arriving: asyncio.Queue[StreamEvent | None] | None = None
 
     def receive(self, event: StreamEvent) -> None:
@@ -28,9 +28,9 @@ class RelayedProvider:
             self._arriving.put_nowait(event)
 
     async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
-        self._on_request()
         arriving = self._arriving = asyncio.Queue()
-        asking = asyncio.ensure_future(self._peer.ask(CompleteModel(tail=conversation.tail), ANSWER_S))
+        request = CompleteModel(agent_id=self._agent_id, tail=conversation.tail)
+        asking = asyncio.ensure_future(self._peer.ask(request, ANSWER_S))
         asking.add_done_callback(lambda _: arriving.put_nowait(None))
         try:
             while (event := await arriving.get()) is not None:

@@ -153,7 +153,7 @@ class Recorder:
 
     def used(self, usage: Usage, *, subagent: bool = False, summary: bool = False) -> None:
         """Count one request."""
-        priced = self._priced(usage)
+        priced = self.priced(usage)
         self.record(UsageRecorded(turn=self.turn, usage=priced, subagent=subagent, summary=summary))
         self._report_usage()
 
@@ -228,7 +228,8 @@ class Recorder:
             )
         )
 
-    def _priced(self, usage: Usage) -> Usage:
+    def priced(self, usage: Usage) -> Usage:
+        """The usage with its cost, where prices are known."""
         if self._prices is None:
             return usage
         fresh = usage.prompt_tokens - usage.cached_tokens

@@ -21,7 +21,6 @@ from ipc.messages import (
     ModelCompleted,
     ModelStreamed,
     Refused,
-    ReportActivity,
     TextDelta,
     ToolCall,
 )
@@ -60,7 +59,6 @@ class WorkerParent:
     def __init__(self, *steps: Step) -> None:
         self.steps = list(steps)
         self.tails: list[tuple[bytes, ...]] = []
-        self.activities: list[tuple[str, str]] = []
         self.asked = asyncio.Event()
         self.finished: asyncio.Future[FinishDelegation] = asyncio.get_running_loop().create_future()
 
@@ -70,13 +68,11 @@ class WorkerParent:
                 self.tails.append(tail)
                 self.asked.set()
                 return self._complete(self.steps.pop(0), peer)
-            case ReportActivity(phase=phase, detail=detail):
-                self.activities.append((phase, detail))
             case FinishDelegation():
                 self.finished.set_result(command)
+                return Accepted()
             case _:
                 return Refused(code="not_for_me", message="")
-        return Accepted()
 
     async def end(self) -> FinishDelegation:
         return await asyncio.wait_for(self.finished, DEADLINE_S)
@@ -94,7 +90,7 @@ class WorkerParent:
         half = len(step.text) // 2
         for piece in (step.text[:half], step.text[half:]):
             if piece:
-                peer.tell(ModelStreamed(event=TextDelta(text=piece)))
+                peer.tell(ModelStreamed(agent_id=AGENT, event=TextDelta(text=piece)))
         return ModelCompleted(answer=step)
 
 

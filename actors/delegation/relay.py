@@ -1,0 +1,155 @@
+"""The parent's answers to one worker: the way to its model, and the gate that its requests go through."""
+
+import asyncio
+import contextlib
+import os
+from typing import Final
+
+from actors.conversation import Conversation
+from actors.delegation.course import Course
+from actors.delegation.fork import Fork
+from actors.delegation.gate import BadTail
+from actors.delegation.witness import Witness
+from actors.provider.interface import Provider, ProviderError
+from actors.session.recorder import Recorder
+from actors.settings import Delegation as Limits
+from ipc.errors import IpcError
+from ipc.mailbox import Answer, Peer, refuse
+from ipc.messages import (
+    Accepted,
+    AnyCommand,
+    CompleteModel,
+    FinishDelegation,
+    ModelAnswer,
+    ModelCompleted,
+    ModelStreamed,
+    Ping,
+    Pong,
+    Refused,
+    Usage,
+)
+
+EXTRA_REQUESTS: Final = 2
+"""What a delegation needs beyond its rounds: the answer behind the last one, one to hand in the result."""
+
+
+class Relay:
+    """Serves one delegation; what its worker says is treated as hostile."""
+
+    def __init__(
+        self,
+        fork: Fork,
+        course: Course,
+        witness: Witness,
+        provider: Provider,
+        recorder: Recorder,
+        limits: Limits,
+    ) -> None:
+        self._fork = fork
+        self._course = course
+        self._witness = witness
+        self._provider = provider
+        self._recorder = recorder
+        self._limits = limits
+        self._request: asyncio.Task[ModelCompleted | Refused] | None = None
+
+    def serve(self, command: AnyCommand, peer: Peer) -> Answer:
+        """Answer the worker."""
+        match command:
+            case Ping():
+                return Pong(actor="parent", pid=os.getpid(), refused={})
+            case CompleteModel(agent_id=agent_id) | FinishDelegation(agent_id=agent_id) if (
+                agent_id != self._fork.agent_id
+            ):
+                self._course.lose("The worker misbehaved: it spoke for another delegation.")
+                return Refused(code="not_for_me", message="This is not your delegation.")
+            case CompleteModel(tail=tail):
+                return self._complete(tail, peer)
+            case FinishDelegation(problem=problem):
+                self._course.end("finish", self._witness.problem() or problem)
+                return Accepted()
+            case _:
+                return refuse(command, peer)
+
+    def hand_in(self) -> None:
+        """Stop the running request: what is left of the time is for the result."""
+        if self._request is not None and not self._request.done():
+            self._witness.stopped(out_of_time=True)
+            self._request.cancel()
+
+    async def stopped(self) -> None:
+        """Stop the running request, and wait until nothing of it is left."""
+        if self._request is not None:
+            self._request.cancel()
+            await asyncio.wait({self._request})
+
+    async def _complete(self, tail: tuple[bytes, ...], peer: Peer) -> ModelCompleted | Refused:
+        """Send the fork and the worker's messages behind it; its request extends the parent's."""
+        if self._request is not None and self._request.cancelling():
+            await asyncio.wait({self._request})
+        if self._course.ended.is_set():
+            return Refused(code="ended", message="This delegation has ended.")
+        if self._request is not None and not self._request.done():
+            return Refused(code="busy", message="The answer to the last request is still to come.")
+        if self._witness.requests >= self._limits.max_tool_rounds + EXTRA_REQUESTS:
+            return Refused(code="too_many", message="This delegation has had all its requests.")
+        try:
+            conversation = self._fork.extended(tail, self._witness.relayed)
+        except BadTail as error:
+            self._course.lose(f"The worker misbehaved: {error}.")
+            return Refused(code="bad_tail", message=str(error))
+        self._witness.requested(handing_in=self._course.state == "handing_in")
+        request = self._request = asyncio.ensure_future(self._answer(conversation, peer))
+        try:
+            await asyncio.wait({request})
+        finally:
+            request.cancel()
+        if request.cancelled():
+            return Refused(code="cut_off", message="The request was stopped: the time is up.")
+        return request.result()
+
+    async def _answer(self, conversation: Conversation, peer: Peer) -> ModelCompleted | Refused:
+        try:
+            return ModelCompleted(answer=await self._passed_on(conversation, peer))
+        except ProviderError as error:
+            self._witness.failed(error.problem())
+            return Refused(code=error.code, message=error.message, next_step=error.next_step)
+        except IpcError as error:
+            self._witness.stopped()
+            return Refused(code="worker_lost", message=f"The answer could not be passed on: {error}.")
+
+    async def _passed_on(self, conversation: Conversation, peer: Peer) -> ModelAnswer:
+        """Pass an answer on as it comes. Raises `ProviderError`, and `IpcError` when nobody takes it."""
+        answer, started = ModelAnswer(), asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(None) as limit:
+                self._allow(limit, started)
+                async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
+                    async for event in stream:
+                        self._allow(limit, started)
+                        if isinstance(event, ModelAnswer):
+                            answer = event
+                            continue
+                        self._witness.streamed(event)
+                        peer.tell(ModelStreamed(agent_id=self._fork.agent_id, event=event))
+        except TimeoutError:
+            raise self._too_slow(started) from None
+        usage = self._recorder.priced(answer.usage or Usage())
+        if answer.usage is not None:
+            self._recorder.used(answer.usage, subagent=True)
+        self._witness.answered(answer, usage)
+        return answer
+
+    def _allow(self, limit: asyncio.Timeout, started: float) -> None:
+        """Move the limit on: so long for the whole answer, so long for the next piece."""
+        now = asyncio.get_running_loop().time()
+        limits = self._limits
+        limit.reschedule(min(started + limits.request_ms / 1000, now + limits.idle_ms / 1000))
+
+    def _too_slow(self, started: float) -> ProviderError:
+        elapsed = asyncio.get_running_loop().time() - started
+        if elapsed >= self._limits.request_ms / 1000:
+            message = f"The model did not come to the end of one answer within {elapsed:.0f} s."
+            return ProviderError("total_timeout", message, "Delegate less at once, or raise request_ms.")
+        message = f"The model was silent for {self._limits.idle_ms / 1000:g} s."
+        return ProviderError("idle_timeout", message, "Try again, or raise idle_ms.")
