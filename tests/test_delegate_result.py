@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.delegation import result as delegate_result
+from actors.delegation.normalize import normalize
 from actors.delegation.problems import CODES
-from actors.delegation.result import MAX_BYTES, DelegateResult, nested_failure, normalize
+from actors.delegation.result import MAX_BYTES, DelegateResult, nested_failure
 from ipc.messages import Problem
 
 AGENT = "subagent-7f3a"

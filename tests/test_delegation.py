@@ -17,7 +17,7 @@ from actors.conversation import (
     encode_user,
 )
 from actors.delegation.fork import Fork, fork, mint_agent_id
-from actors.delegation.result import normalize
+from actors.delegation.normalize import normalize
 from actors.tools.delegate import DelegateInput, DelegateTool, Scope
 from actors.tools.tool import Invocation, description
 from ipc.messages import ModelAnswer, ToolCall

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from actors.calls import ToolResult, argument_object, failure
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.delegation.fork import fork
-from actors.delegation.result import normalize
+from actors.delegation.normalize import normalize
 from actors.files.workspace import Workspace
 from actors.plan.input import UpdatePlanInput
 from actors.plan.rules import check

@@ -20,7 +20,7 @@ import msgspec
 from actors.calls import failure
 from actors.conversation import Conversation, encode_assistant, encode_tool_result, encode_user
 from actors.delegation.gate import BadTail, Gate, decode_message
-from actors.delegation.result import MAX_ENTRIES, MAX_FINDINGS, Identity, sound
+from actors.delegation.result import MAX_ENTRIES, MAX_FINDINGS, Identity
 from actors.tools.delegate import DelegateInput, Scope
 from ipc.messages import ModelAnswer, StartDelegation
 
@@ -104,7 +104,7 @@ def fork(conversation: Conversation, call_id: str, agent_id: str, request: Deleg
 
 def instructions(agent_id: str, request: DelegateInput) -> str:
     """The last message of the opening: task, scope, rules, form of the answer."""
-    text = _template().substitute(
+    return _template().substitute(
         agent_id=agent_id,
         task=request.task,
         why=request.context or "The main agent did not say.",
@@ -112,7 +112,6 @@ def instructions(agent_id: str, request: DelegateInput) -> str:
         max_findings=MAX_FINDINGS,
         max_entries=MAX_ENTRIES,
     )
-    return sound(text)
 
 
 @cache
@@ -134,7 +133,7 @@ def _bootstrap(agent_id: str, count: int, task: str) -> str:
         identity=Identity(agent_id=agent_id),
         context_mode="forked_parent_messages",
         forked_message_count=count,
-        task=sound(task),
+        task=task,
         responsibility=RESPONSIBILITY,
     )
     return msgspec.json.encode(bootstrap).decode()

@@ -17,7 +17,6 @@ from actors.calls import sendable
 from actors.catalog.builtin import EFFECTS
 from actors.conversation import Conversation, encode_assistant, encode_user
 from actors.delegation.policy import INTERRUPTED, refusal
-from actors.delegation.result import sound
 from actors.delegation.wording import PROMPTS
 from ipc.messages import ModelAnswer, ToolCall
 
@@ -109,4 +108,4 @@ def _is_of(message: Message, answer: ModelAnswer) -> bool:
     if message.tool_calls:
         whole = encode_assistant(answer.text, [sendable(call) for call in answer.tool_calls])
         return encode_assistant(content, message.calls()) == whole
-    return content != "" and sound(answer.text).startswith(content)
+    return content != "" and answer.text.startswith(content)
