@@ -134,7 +134,7 @@ def _elsewhere(quote: str, text: str) -> str:
     if not lines:
         return "stands nowhere in the file"
     more = f" and {len(lines) - _PLACES_TOLD:,} more" if len(lines) > _PLACES_TOLD else ""
-    return f"stands on line {', '.join(map(str, lines[:_PLACES_TOLD]))}{more}"
+    return f"stands on line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_PLACES_TOLD]))}{more}"
 
 
 def _lines_with(quote: str, text: str) -> Iterator[int]:

@@ -47,13 +47,11 @@ _encode: Final = msgspec.json.Encoder().encode
 T = TypeVar("T")
 
 
-def normalize(
-    agent_id: str, texts: Sequence[str], problem: Problem | None = None, *, not_kept: int = 0
-) -> DelegateResult:
+def normalize(agent_id: str, texts: Sequence[str], problem: Problem | None = None) -> DelegateResult:
     """Make the result of a run from its assistant texts, oldest first.
 
-    `problem` is why the run did not end by itself, `not_kept` the number of characters of older texts that
-    are no longer there. At most `MAX_BYTES` come out, with the room for the checks, whatever went in.
+    `problem` is why the run did not end by itself. At most `MAX_BYTES` come out, the room for the checks
+    included, whatever went in.
     """
     said = [text for text in texts if text.strip()]
     draft = _Draft("completed" if problem is None else "partial" if said else "failed", problem)
@@ -67,8 +65,6 @@ def normalize(
         draft.fall_short(_OUT_OF_FORM)
     if points_back(draft.summary) if found else len(draft.summary) <= THIN:
         draft.support(said[:-1])
-    if not_kept:
-        draft.notes.append(f"The first {not_kept:,} characters that the subagent wrote were not kept.")
     return draft.finished(agent_id)
 
 

@@ -17,7 +17,6 @@ _OF_THE_PROVIDER: Final = frozenset(
         *("unreachable", "idle_timeout", "total_timeout", "connection_lost", "bad_stream", "server_error"),
     }
 )
-_OF_THE_WORKER: Final = frozenset({"no_worker", "worker_refused", "worker_fault"})
 _NO_OUTPUT: Final = "empty_answer"
 
 
@@ -35,6 +34,4 @@ def closed(problem: Problem) -> Problem:
 def _code(code: str) -> str:
     if code in _OF_THE_PROVIDER:
         return "provider_error"
-    if code in _OF_THE_WORKER:
-        return "worker_lost"
     return "malformed_output" if code == _NO_OUTPUT else "internal_error"
