@@ -6,6 +6,7 @@ every send drains the socket until it would block; `zmq.asyncio` costs twice the
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
@@ -19,10 +20,15 @@ from ipc.errors import LocalFault, PeerGone
 LINGER_MS: Final = 500
 """Longest wait for unsent messages when a socket closes."""
 HIGH_WATER: Final = 100_000
-"""Messages queued for one peer; a slow subscriber loses facts past it, and its sequence numbers tell."""
+"""Commands and replies queued for one peer."""
+FACTS_HIGH_WATER: Final = 5_000
+"""Facts queued for one subscriber; a slow one loses those past it, and its sequence numbers tell."""
 _DRAIN_BATCH: Final = 512
 """Messages taken in one go before the loop may do something else."""
-_HEARTBEAT_MS: Final = 300
+_HEARTBEAT_MS: Final = 200
+_SILENCE_MS: Final = 700
+"""A peer that was not heard for so long has gone. The peer is told as well: our own pings do not go out
+while it takes nothing, and its queue would grow for as long as it stands still."""
 _RECONNECT_MS: Final = 10
 _SLACK: Final = 1024 * 1024
 """Frames a little over the limit still arrive, so that they can be refused with a reply."""
@@ -43,10 +49,11 @@ class Channel:
         """Open a socket; `on_frames` gets each message as its list of frames."""
         raw = self._context.socket(_KINDS[kind])
         raw.linger = LINGER_MS
-        raw.sndhwm = raw.rcvhwm = HIGH_WATER
+        raw.sndhwm = raw.rcvhwm = FACTS_HIGH_WATER if kind in ("pub", "sub") else HIGH_WATER
         raw.maxmsgsize = self.frame_limit + _SLACK
         raw.set(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
-        raw.set(zmq.HEARTBEAT_TIMEOUT, 3 * _HEARTBEAT_MS)
+        raw.set(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
+        raw.set(zmq.HEARTBEAT_TTL, _SILENCE_MS)
         raw.set(zmq.RECONNECT_IVL, _RECONNECT_MS)
         raw.set(zmq.RECONNECT_IVL_MAX, 20 * _RECONNECT_MS)
         if kind == "router":
@@ -64,8 +71,8 @@ class Channel:
 
     def close(self) -> None:
         """Close every socket, then wait at most `LINGER_MS` for what is unsent."""
-        for socket in self._sockets:
-            socket.close()
+        for each in self._sockets:
+            each.close()
         self._sockets.clear()
         self._context.term()
 
@@ -87,14 +94,26 @@ class Socket:
         if on_frames is not None:
             self._loop.add_reader(raw.fileno(), self._drain)
 
-    def bind(self, address: str) -> None:
-        """Bind, replacing the socket file of a dead process. Only the owner of the name may call this."""
+    def bind(self, address: str, listening: int | None = None) -> None:
+        """Bind, replacing the socket file of a dead process. Only the owner of the name may call this.
+
+        `listening` is the descriptor of a socket that is bound there already; closing it is ours from now on.
+        """
+        # A domain makes libzmq refuse ZMTP 1 and 2 peers, which carry no handshake.
+        self._raw.set(zmq.ZAP_DOMAIN, b"fido")
+        if listening is not None:
+            self._raw.set(zmq.USE_FD, listening)
+            self._raw.bind(address)
+            return
         path = Path(address.removeprefix("ipc://"))
         if path.is_symlink() or (path.exists() and not path.is_socket()):
             raise LocalFault(f"{path} is in the way and is not a socket; move it away")
-        # A domain makes libzmq refuse ZMTP 1 and 2 peers, which carry no handshake.
-        self._raw.set(zmq.ZAP_DOMAIN, b"fido")
-        self._raw.bind(address)
+        if _is_served(path):  # libzmq would take its place without a word
+            raise LocalFault(f"{path} belongs to a process that is running; end that one first")
+        try:
+            self._raw.bind(address)
+        except zmq.ZMQError as error:
+            raise LocalFault(f"{path} can not be bound: {error.strerror}") from None
         path.chmod(0o600)
 
     def connect(self, address: str) -> None:
@@ -190,6 +209,19 @@ def _peer_gone() -> Iterator[None]:
         if error.errno in (zmq.EHOSTUNREACH, zmq.ENOTSOCK, zmq.ETERM):
             raise PeerGone("the peer has left") from None
         raise
+
+
+def _is_served(path: Path) -> bool:
+    """Whether somebody listens there."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except BlockingIOError:  # its queue of connections is full: it lives
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def remove_socket(address: str) -> None:

@@ -70,8 +70,8 @@ class Echo(Actor):
         raise RuntimeError("planted")
 
     async def ask_back(self, peer: Peer) -> Accepted:
-        peer.tell(ModelStreamed(event=TextDelta(text="hello")))
-        reply = await peer.ask(CompleteModel(tail=()))
+        peer.tell(ModelStreamed(agent_id="a", event=TextDelta(text="hello")))
+        reply = await peer.ask(CompleteModel(agent_id="a", tail=()))
         assert isinstance(reply, Refused)
         return Accepted()
 
@@ -154,7 +154,7 @@ def test_the_owner_can_ask_and_tell_back_on_the_same_connection(scene) -> None: 
             on_fact=lambda fact, _: facts.append(fact),
         )
         assert await link.ask(StartTurn(prompt="ask back")) == Accepted()
-        assert facts == [ModelStreamed(event=TextDelta(text="hello"))]
+        assert facts == [ModelStreamed(agent_id="a", event=TextDelta(text="hello"))]
 
     scene(act)
 
