@@ -127,12 +127,13 @@ def test_a_snapshot_that_tells_nothing_new_does_not_turn_the_clocks_back() -> No
     assert bar(desk).endswith(" 0:10")
 
 
-def test_the_clock_of_a_subagent_that_a_new_screen_finds_moves() -> None:
+def test_the_clocks_of_what_a_new_screen_finds_move() -> None:
     desk = Desktop()
     facts = (session(), TurnStarted(turn=1, prompt="x"), activity("read_file", elapsed_ms=60_000))
     rebuild(desk.view.state, "parent", facts, desk.now)
     assert bar(desk).endswith(" 1:00")
     assert bar(desk.wait(3)).endswith(" 1:03")
+    assert "working 0:03" in desk.lines[0]
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -151,14 +151,15 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: f
 
 
 def _keep_clocks(talk: Conversation, before: Conversation, now: float | None) -> None:
-    """Let clocks go on over a snapshot that tells nothing new; a snapshot knows no times."""
-    if talk.running and before.running and talk.turn == before.turn:
-        talk.running_since = before.running_since
+    """Let clocks go on over a snapshot, which knows no times; what was not known before begins at `now`."""
+    if talk.running:
+        known_turn = before.running and talk.turn == before.turn
+        talk.running_since = before.running_since if known_turn else now
     activity, known = talk.activity, before.activity
     if activity is not None and known is not None and activity.fact == known.fact:
         talk.activity = known
     elif activity is not None:
-        activity.seen_at = now  # At least so long ago; it must not seem to stand still.
+        activity.seen_at = now
 
 
 def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "parent") -> None:

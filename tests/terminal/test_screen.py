@@ -24,16 +24,15 @@ from ipc.messages import (
     Stop,
     TurnStarted,
 )
-from tests.fakes.facts import HOSTILE_TEXTS, PLAN, activity, approval, finished, session, usage
+from tests.fakes.facts import PLAN, activity, approval, finished, session, usage
 from tests.fakes.launch import command
-from tests.fakes.run import PlayedParent, played_run
+from tests.fakes.run import PlayedParent
 from tests.fakes.scene import played, say, scene
 from tests.fakes.terminal import (
     ALT_ENTER,
     ALT_UP,
     CTRL_C,
     CTRL_J,
-    CTRL_Z,
     ENTER,
     ESC,
     F2,
@@ -221,17 +220,6 @@ async def test_a_second_screen_shows_the_same(tmp_path: Path) -> None:
 
 
 @played
-async def test_resizing_in_mid_stream_breaks_nothing(tmp_path: Path) -> None:
-    async with scene(tmp_path) as (run, terminal):
-        run.parent.tell(TurnStarted(turn=1, prompt="x"), activity("reading"))
-        for number, size in enumerate([(20, 5), (5, 2), (1, 1), (2, 1), (200, 50), (40, 10), (80, 24)] * 3):
-            run.parent.tell(say(f"piece {number} 漢字\n"))
-            terminal.resize(*size)
-        run.parent.tell(say("the end"))
-        await terminal.shows("the end", "piece 20 漢字", "SUBAGENT")
-
-
-@played
 async def test_wide_characters_in_a_tiny_window_do_not_spin(tmp_path: Path) -> None:
     async with scene(tmp_path) as (_, terminal):
         terminal.type("漢字を書く")
@@ -240,23 +228,6 @@ async def test_wide_characters_in_a_tiny_window_do_not_spin(tmp_path: Path) -> N
             terminal.type("漢")
         terminal.resize(80, 24)
         await terminal.shows("漢字を書く漢漢漢漢")
-
-
-@played
-async def test_nothing_hostile_reaches_the_terminal(tmp_path: Path) -> None:
-    async with scene(tmp_path) as (run, terminal):
-        sendable = (text for text in HOSTILE_TEXTS if text.encode("utf-8", "ignore").decode() == text)
-        for number, text in enumerate(sendable):
-            run.parent.tell(session(workspace=text, model=text), TurnStarted(turn=number, prompt=text))
-            run.parent.tell(*(say(piece, number) for piece in text))
-            run.parent.tell(activity(text, text), approval(text, tool=text), finished(number, text="x"))
-        run.parent.tell(NoticeRaised(level="info", message="all told"))
-        await terminal.shows("all told")
-        written = terminal.written.decode("utf-8")
-        for character in "\x07\x08\x0b\x0c\x0e\x9b\u202e\u2066\u200b\ufeff\u2028\U000e0041\u200d":
-            assert character not in written, ascii(character)
-        for sequence in ("\x1b[2J", "\x1b]", "\x1bP", "\x1b[31m"):
-            assert sequence not in written, ascii(sequence)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
@@ -270,40 +241,6 @@ async def test_a_signal_ends_the_screen_and_gives_the_tty_back(
         assert terminal.modes == terminal.modes_before
         assert b"\x1b[?1049l" in terminal.written
         assert b"\x1b[?2004l" in terminal.written
-
-
-@played
-async def test_ctrl_z_gives_the_tty_back_and_fg_draws_again(tmp_path: Path) -> None:
-    async with played_run(tmp_path) as run:
-        screen = command("ui.app", run.place.directory, 0)
-        with TerminalProgram(command("tests.fakes.job_control", *screen)) as terminal:
-            await terminal.shows("ready")
-            terminal.type(CTRL_Z)
-            await terminal.shows("stopped, tty as before")
-            terminal.screen.reset()
-            run.parent.tell(TurnStarted(turn=1, prompt="meanwhile"))
-            terminal.resize(100, 30)
-            terminal.type("fg\n")
-            await terminal.shows("› meanwhile", "working", "F1 help")
-            assert "reached" not in terminal.text
-            terminal.type(f"/quit{ENTER}")
-            await terminal.shows("ended, tty as before")
-
-
-@played
-async def test_a_broken_screen_ends_loudly_with_the_tty_as_before(tmp_path: Path) -> None:
-    async with played_run(tmp_path) as run:
-        planted = (
-            "import sys; sys.path.insert(0, sys.argv.pop(1))\n"
-            "from ui import app, state\n"
-            "def broken(*_): raise RuntimeError('planted')\n"
-            "app.rebuild = broken\n"
-            "sys.exit(app.main(sys.argv[1:]))"
-        )
-        start = [*command("ui.app")[:3], planted, command("ui.app")[4], str(run.place.directory), "0"]
-        with TerminalProgram(start) as terminal:
-            assert await terminal.ends() == 70
-            assert terminal.modes == terminal.modes_before
 
 
 @played

@@ -92,14 +92,6 @@ def test_one_ctrl_c_cancels_the_turn_and_keeps_the_draft(
     wait_until(lambda: not at.processes(), "everything to end")
 
 
-def test_closing_the_window_ends_everything(at: Home, start: Start, server: ScriptedServer) -> None:
-    server.add(say(["Let me ", gate("never"), "think"]))
-    program = start("go")
-    program.until(lambda: "Let me" in program.text, "the answer to begin")
-    program.hang_up()
-    wait_until(lambda: not at.processes(), "everything to end", 5)
-
-
 def test_services_started_by_honcho_are_drawn_by_attach(
     at: Home, start: Start, tmp_path: Path, server: ScriptedServer
 ) -> None:
