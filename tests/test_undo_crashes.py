@@ -1,6 +1,7 @@
 """A crash, a full disk, a refused write at any moment: what follows is whole, or said not to be."""
 
 import asyncio
+import gc
 import os
 import signal
 import time
@@ -353,7 +354,10 @@ def test_a_command_that_is_cancelled_before_it_began_does_nothing(session: Sessi
         async with session.undoer.snapshots.around_command("call-1"):
             ran.append(True)
 
+    crashes: list[object] = []
+
     async def cancelled() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: crashes.append(context))
         task = asyncio.ensure_future(command())
         while not session.undoer._restorer._entries.seen:
             await asyncio.wait({task}, timeout=0.001)
@@ -364,7 +368,9 @@ def test_a_command_that_is_cancelled_before_it_began_does_nothing(session: Sessi
         assert not session.undoer.snapshots.lock.locked()
 
     asyncio.run(cancelled())
+    gc.collect()
     assert not ran
+    assert not crashes
     assert not session.log.dangling
     session.shell("rm f7")
     assert session.undo().paths == ("f7",)

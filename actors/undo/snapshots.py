@@ -108,6 +108,8 @@ class FileSnapshots:
                 await to_end(asyncio.wait({task}))
             finally:
                 self._entries.stopping = False
+            if not task.cancelled():
+                task.exception()  # nobody waits for it: an exception that is not asked for would be a crash
             raise
 
     async def recover(self) -> None:
