@@ -1,111 +1,122 @@
-"""Kill processes of a whole run at random moments, with a tool at work that does all to get away.
+"""Kills, stops and network faults at random moments of a start and of a turn that touches everything.
 
-Every round is seeded by `FIDO_SEED` and its number. Processes are found by a tag in their environment,
-whatever became of their parents. `FIDO_FAULTS=long` plays many rounds.
+Behind each: nobody is left, every call has its one result, the log can be read, no acknowledged plan update is
+lost, no command has run twice, and the terminal is as before. Moments and victims follow from `FIDO_SEED`;
+`FIDO_FAULTS=long` plays more than a thousand.
 """
 
-import json
-import os
-import random
 import signal
-import threading
-import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
-from tests.fakes.chat_script import call
-from tests.fakes.fido import Home, Run, home, kill, openai_environment, wait_until
-from tests.fakes.player import DAEMONS
-from tests.fakes.scripted_server import ScriptedServer
+from tests.fakes.eventful import TROUBLES
+from tests.fakes.fault_table import LONG, Fault, FaultTable
+from tests.fakes.nemesis import Life, Scene, scene
 
-LONG = os.environ.get("FIDO_FAULTS") == "long"
-SEED = int(os.environ.get("FIDO_SEED", "1"))
-SETTLE_S = 5.0
-"""Until everything has to be gone; what it takes is printed."""
-START_UP_S = 0.3
-EVERYBODY = 14
-"""Guard, supervisor, headless, parent, plan store, shell host, two runners, and the tool's processes."""
+OF_ONE_SESSION = 25
+"""Lives before the next session begins."""
+Strike = Callable[[Life], str]
 
 
-@pytest.fixture
-def at() -> Iterator[Home]:
-    with home() as made:
-        yield made
+class Scenes:
+    """One scene after the other; a life goes on where the one before it was struck down."""
+
+    def __init__(self) -> None:
+        self._lives = 0
+        self._on: Scene | None = None
+        self._open = ExitStack()
+
+    def play(self, strike: Strike, number: int, fault: Fault) -> None:
+        """Strike one life, and look at everything behind it."""
+        on, self._on = self._on or self._open.enter_context(scene()), None
+        with on.life(f"{strike.__name__} {number}") as life:
+            says = strike(life)
+            with fault.attempt(says):
+                life.goes_on(fault)
+        self._lives += 1
+        self._on = on  # unless something was raised
+        if self._lives % OF_ONE_SESSION == 0:
+            self.close()
+
+    def close(self) -> None:
+        """Let the session have one more turn, in peace."""
+        with self._open:
+            if self._on is not None:
+                with self._on.life("in peace") as life:
+                    life.goes_on(Fault(FaultTable(), (), "nothing"))
+                assert self._on.last_turn == "completed"
+            self._on = None
 
 
-class Nemesis:
-    """Plays rounds in one home, and notes how long each end took."""
-
-    def __init__(self, at: Home, workspace: Path) -> None:
-        self.took_ms: list[float] = []
-        self._home = at
-        self._workspace = workspace
-
-    def at_work(self, number: int, kills: int) -> None:
-        """Kill while a tool runs."""
-        with ScriptedServer([call("bash_exec", {"command": DAEMONS})], strict=False) as server:
-            running = self._start(server)
-            server.wait_for_requests(1, 30)
-            self._strike(running, random.Random(f"{SEED} {number}"), kills, 0.3)
-
-    def starting(self, number: int, kills: int) -> None:
-        """Kill in the first moments."""
-        with ScriptedServer([call("bash_exec", {"command": DAEMONS})], strict=False) as server:
-            self._strike(self._start(server), random.Random(f"{SEED} {number}"), kills, START_UP_S)
-
-    def _start(self, server: ScriptedServer) -> Run:
-        environment = openai_environment(server.base_url)
-        return Run(self._home, self._workspace, "go", "--allow", "bash_exec", **environment)
-
-    def _strike(self, running: Run, chance: random.Random, kills: int, within_s: float) -> None:
-        threading.Event().wait(chance.uniform(0, within_s))
-        alive = sorted(self._home.processes())
-        for pid in chance.sample(alive, min(kills, len(alive))):
-            kill(pid)
-        started = time.monotonic()
-        kill(running.process.pid, signal.SIGTERM)  # a run that goes on after the kill is ended in good order
-        running.process.communicate(timeout=SETTLE_S)
-        wait_until(lambda: not self._home.processes(), "everything to end", SETTLE_S)
-        self.took_ms.append(1000 * (time.monotonic() - started))
+@pytest.fixture(scope="module")
+def scenes() -> Iterator[Scenes]:
+    made = Scenes()
+    yield made
+    made.close()
 
 
-@pytest.mark.timeout(7200 if LONG else 60)
+def kill_one(life: Life) -> str:
+    life.works()
+    return f"killed: {life.kill(1)}"
+
+
+def kill_two(life: Life) -> str:
+    life.works()
+    life.kill(2)
+    return "killed: any two at once"
+
+
+def kill_one_early(life: Life) -> str:
+    life.starts()
+    life.kill(1)
+    return "killed while starting: any one"
+
+
+def kill_two_early(life: Life) -> str:
+    life.starts()
+    life.kill(2)
+    return "killed while starting: any two at once"
+
+
+def stop_one(life: Life) -> str:
+    life.works()
+    return f"stopped for a while: {life.stand_still(signal.SIGCONT)}"
+
+
+def stop_and_kill_one(life: Life) -> str:
+    life.works()
+    life.stand_still(signal.SIGKILL)
+    return "stopped, then killed: any one"
+
+
+def break_the_wire(life: Life) -> str:
+    name = life.chance.choice(sorted(TROUBLES))
+    life.works(TROUBLES[name])
+    return name
+
+
+def struck(strike: Strike, rows: tuple[int, ...], says: str, long: int, short: int = 1) -> object:
+    marks = pytest.mark.fault(*rows, says=says)
+    return pytest.param(strike, long if LONG else short, marks=marks, id=strike.__name__)
+
+
+@pytest.mark.timeout(7200 if LONG else 90)
 @pytest.mark.parametrize(
-    ("moment", "kills", "rounds"),
+    ("strike", "rounds"),
     [
-        ("at_work", 1, 1000 if LONG else 3),
-        ("at_work", 2, 500 if LONG else 3),
-        ("starting", 1, 500 if LONG else 4),
-        ("starting", 2, 500 if LONG else 2),
+        struck(kill_one, (1,), "killed: any one", long=400, short=3),
+        struck(kill_two, (3,), "killed: any two at once", long=200),
+        struck(kill_one_early, (2,), "killed while starting: any one", long=150),
+        struck(kill_two_early, (2, 3), "killed while starting: any two at once", long=100),
+        struck(stop_one, (12,), "stopped for a while: any one", long=100),
+        struck(stop_and_kill_one, (1, 12), "stopped, then killed: any one", long=50),
+        struck(break_the_wire, (16, 17), "the server fails", long=150),
     ],
 )
-def test_nobody_is_left_whoever_is_killed_when(
-    at: Home, tmp_path: Path, moment: str, kills: int, rounds: int
+def test_nobody_and_nothing_is_lost_whoever_is_struck_when(
+    strike: Strike, rounds: int, fault: Fault, scenes: Scenes
 ) -> None:
-    nemesis = Nemesis(at, tmp_path)
     for number in range(rounds):
-        print(f"FIDO_SEED={SEED}, round {number}")
-        getattr(nemesis, moment)(number, kills)
-    took = sorted(nemesis.took_ms)
-    print(f"{moment}, {kills} killed: median {took[len(took) // 2]:.0f} ms, longest {took[-1]:.0f} ms")
-
-
-def test_a_logout_ends_everything_in_good_order(at: Home, tmp_path: Path) -> None:
-    """SIGTERM to all processes at once, the tool's own included."""
-    with ScriptedServer([call("bash_exec", {"command": DAEMONS})], strict=False) as server:
-        environment = openai_environment(server.base_url)
-        running = Run(at, tmp_path, "go", "--allow", "bash_exec", **environment)
-        server.wait_for_requests(1, 30)
-        wait_until(lambda: len(at.processes()) >= EVERYBODY, "the tool's daemons")
-        started = time.monotonic()
-        for pid in at.processes():
-            kill(pid, signal.SIGTERM)
-        done = running.finish()
-        wait_until(lambda: not at.processes(), "everything to end", SETTLE_S)
-        assert time.monotonic() - started < 4.0
-        assert done.status == 128 + signal.SIGTERM
-        assert "Traceback" not in done.err
-        (log,) = (at.folder / "state" / "fido" / "sessions").glob("*.jsonl")
-        assert all(json.loads(line) for line in log.read_text(encoding="utf-8").splitlines())
+        scenes.play(strike, number, fault)
