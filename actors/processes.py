@@ -221,7 +221,7 @@ def _environment(actor: "ActorName") -> dict[str, str]:
         case "parent":
             return dict(os.environ)
         case "worker":
-            from actors.sandbox import public_environment
+            from actors.sandbox.environment import public_environment
 
             return public_environment(os.environ)
         case _:

@@ -6,7 +6,8 @@ import os
 import signal
 import sys
 
-from actors import sandbox
+from actors.sandbox.environment import names_secret, public_environment
+from actors.sandbox.quarters import keep_standard_streams
 from actors.worker_host import WorkerHost
 from ipc import kernel
 
@@ -21,12 +22,12 @@ def main(argv: list[str]) -> int:
     from ipc.actor import run
     from ipc.endpoints import RunPlace
 
-    sandbox.keep_standard_streams()
+    keep_standard_streams()
     place = RunPlace.open(run_dir)
     logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
     gc.collect()
     gc.freeze()  # a worker's collector then writes to none of the shared pages
-    host = WorkerHost(place.workers_directory, lambda address: run(Worker(place, address)))
+    host = WorkerHost(place, lambda quarters: run(Worker(place, quarters.address, quarters.mailbox)))
     if host.run():
         return 0
     reason = "Workers keep failing as soon as they start, so nothing can be delegated. The log says why."
@@ -36,8 +37,8 @@ def main(argv: list[str]) -> int:
 
 def _forget_secrets() -> None:
     """Keep the public variables alone."""
-    public = sandbox.public_environment(os.environ)
-    if any(sandbox.names_secret(name) for name in os.environ):
+    public = public_environment(os.environ)
+    if any(names_secret(name) for name in os.environ):
         # What is only unset stays readable in /proc; a process that starts anew has never had it.
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], public)
     for name in os.environ.keys() - public.keys():

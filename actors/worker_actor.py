@@ -38,9 +38,11 @@ class Worker(Actor):
 
     name = "worker"
 
-    def __init__(self, place: RunPlace, address: str) -> None:
+    def __init__(self, place: RunPlace, address: str, listening: int) -> None:
+        """`listening` is the descriptor of the socket that is bound at `address`."""
         super().__init__(place)
         self._address = address
+        self._listening = listening
         self._peer: Peer | None = None
         self._subagent: Subagent | None = None
         self._serving: asyncio.Task[None] | None = None
@@ -48,6 +50,9 @@ class Worker(Actor):
 
     def mailbox_address(self) -> str:
         return self._address
+
+    def mailbox_descriptor(self) -> int:
+        return self._listening
 
     def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
         match command:

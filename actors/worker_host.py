@@ -8,43 +8,47 @@ import contextlib
 import logging
 import os
 import re
+import shutil
 import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NoReturn
 
-from actors import sandbox
 from actors.process_tree import end_all, reap
+from actors.sandbox import level, wall
+from actors.sandbox.quarters import MAILBOX, Quarters, move_in, move_out
 from ipc import kernel
+from ipc.endpoints import RunPlace
+from ipc.terminal_text import clean
 
 RESTARTS: Final = 3
 """Faulty ends within `WINDOW_S` after which another one is forked; the next ends the host."""
 WINDOW_S: Final = 30.0
 
 _WATCHED: Final = frozenset({signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
-_NUMBER: Final = re.compile(r"w-(\d+)-\d+\.ipc")
+_NAME: Final = re.compile(r"w-(\d+)-\d+")
 
 log = logging.getLogger(__name__)
 
 
 class WorkerHost:
-    """Keeps exactly one worker; each serves once, at an endpoint of its own."""
+    """Keeps exactly one worker; each serves once, in a folder of its own."""
 
-    def __init__(self, directory: Path, serve: Callable[[str], int]) -> None:
-        """`serve` is a worker's whole life in its own process, from its address to its exit status."""
-        self._directory = directory
+    def __init__(self, place: RunPlace, serve: Callable[[Quarters], int]) -> None:
+        """`serve` is a worker's whole life behind its wall, from what it has to its exit status."""
+        self._place = place
         self._serve = serve
-        self._number = newest_number(directory)
-        self._descriptors: frozenset[int] = frozenset()
+        self._number = 0
         self._faults: deque[float] = deque(maxlen=RESTARTS + 1)
 
     def run(self) -> bool:
         """Fork, reap and fork again until a signal says stop; False when too many workers failed."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
         kernel.adopt_orphans()
-        self._descriptors = frozenset(sandbox.open_descriptors())
+        self._number = clear_out(self._place.workers_directory)
         try:
             while not self._spent():
                 if not self._one_worker():
@@ -61,11 +65,10 @@ class WorkerHost:
         if pid == 0:
             self._be_worker(host)
         status = _wait_for(pid)
-        path = self._directory / f"w-{self._number}-{pid}.ipc"
-        was_ready = path.exists()
+        folder = self._folder(pid)
+        was_ready = (folder / MAILBOX).exists()
         end_all()
-        with contextlib.suppress(FileNotFoundError):
-            path.unlink()
+        _tell(move_out(folder))
         if status is not None and _is_fault(status, was_ready):
             log.error("worker %d ended with status %d", pid, status)
             self._faults.append(time.monotonic())
@@ -76,25 +79,44 @@ class WorkerHost:
         status = 70
         try:
             os.setsid()
-            sandbox.apply(host, self._descriptors, os.environ)
+            kernel.die_with_parent(host)
+            quarters = move_in(self._folder(os.getpid()))
+            wall.limit()
+            if not self._place.no_wall.exists():
+                wall.build(level.probe(), Path(self._place.run.workspace), quarters)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
-            status = self._serve(f"ipc://{self._directory}/w-{self._number}-{os.getpid()}.ipc")
-        except sandbox.SandboxError as error:
-            log.critical("no worker without its walls: %s", error)
+            status = self._serve(quarters)
+        except wall.SandboxError as error:
+            log.critical("no worker without its wall: %s", error)
         except Exception:
             log.exception("the worker failed")
         finally:
             logging.shutdown()
             os._exit(status)
 
+    def _folder(self, pid: int) -> Path:
+        return self._place.workers_directory / f"w-{self._number}-{pid}"
+
     def _spent(self) -> bool:
         return len(self._faults) > RESTARTS and self._faults[-1] - self._faults[0] <= WINDOW_S
 
 
-def newest_number(directory: Path) -> int:
-    """The highest number that a worker's socket bears there; 0 when there is none."""
-    matches = (_NUMBER.fullmatch(path.name) for path in directory.iterdir())
-    return max((int(match[1]) for match in matches if match), default=0)
+def clear_out(directory: Path) -> int:
+    """Remove the folders of workers whose host was killed; return the highest of their numbers, or 0."""
+    newest = 0
+    for path in directory.iterdir():
+        if match := _NAME.fullmatch(path.name):
+            newest = max(newest, int(match[1]))
+            shutil.rmtree(path, ignore_errors=True)
+    return newest
+
+
+def _tell(said: bytes) -> None:
+    """Put what a worker left in its log into the session's; it may have written anything."""
+    if said:
+        with contextlib.suppress(OSError):
+            sys.stderr.write(clean(said.decode(errors="replace")))
+            sys.stderr.flush()
 
 
 def _wait_for(pid: int) -> int | None:

@@ -82,6 +82,10 @@ class Actor:
     def mailbox_address(self) -> str:
         return self.place.mailbox(self.name)
 
+    def mailbox_descriptor(self) -> int | None:
+        """The mailbox's listening socket when somebody has bound it already."""
+        return None
+
     def facts_address(self) -> str:
         return self.place.facts(self.name)
 
@@ -116,7 +120,7 @@ class Actor:
         try:
             if await self._until_stopped(self.on_start()):
                 self.started = True
-                mailbox.bind(self.mailbox_address())
+                mailbox.bind(self.mailbox_address(), self.mailbox_descriptor())
                 self._mailbox = mailbox
                 if self.publishes:
                     self._publisher = Publisher(self.channel, self.name)

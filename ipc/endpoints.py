@@ -6,7 +6,8 @@ ROOT/                       0700, ours; `$XDG_RUNTIME_DIR/fido` or a short priva
     run.json                what is run: `Run`
     lock                    a shared flock of every process of the run; free = the run is dead
     <actor>.ipc, .pub       mailboxes and facts
-    workers/w-<n>-<pid>.ipc one socket a worker
+    workers/w-<n>-<pid>/    a worker's own folder; mail.ipc in it is its mailbox
+    no-wall                 when there, workers are forked without a wall
   w-<hash>/                 one workspace, shared by its runs
     plan_store.ipc, .pub, lock
 """
@@ -37,7 +38,7 @@ PATH_LIMIT: Final = 107
 """Bytes of a unix socket path on Linux, the closing NUL not counted."""
 DRAWN: Final = "drawn"
 """File in the run directory that a screen makes when its first frame stands."""
-_LONGEST_NAME: Final = "/r-0123456789ab/workers/w-9999999-4194304.ipc"
+_LONGEST_NAME: Final = "/r-0123456789ab/workers/w-9999999-4194304/mail.ipc"
 
 
 class Run(NamedTuple):
@@ -85,8 +86,13 @@ class RunPlace:
 
     @property
     def workers_directory(self) -> Path:
-        """Where each worker binds its socket; the file's name is its announcement."""
+        """Where each worker has a folder; the folder's name is its announcement."""
         return self.directory / "workers"
+
+    @property
+    def no_wall(self) -> Path:
+        """File that the parent makes when workers are to be forked without a wall."""
+        return self.directory / "no-wall"
 
     def go_on_with(self, session_id: str) -> None:
         """Give the run another session, for whoever joins or asks from now on; its first prompt is over."""

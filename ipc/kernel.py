@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import os
 import signal
+import struct
 import sys
 from typing import Final, NoReturn
 
@@ -17,7 +18,12 @@ _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
 _KEPT_BYTES: Final = 32 * 1024 * 1024
 """Of malloc.h; the most that glibc takes as a threshold."""
+_PR_CAPBSET_DROP: Final = 24
 _PR_SET_CHILD_SUBREAPER: Final = 36
+_PR_SET_NO_NEW_PRIVS: Final = 38
+_PR_CAP_AMBIENT: Final = 47
+_PR_CAP_AMBIENT_CLEAR_ALL: Final = 4
+_CAPABILITY_VERSION: Final = 0x20080522
 ORPHANED: Final = 71
 """Exit status of a process whose parent had ended before it could tie itself to it."""
 
@@ -53,6 +59,11 @@ def hide_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
 
 
+def gain_nothing() -> None:
+    """Let no program that is started have more rights than this process has."""
+    prctl(_PR_SET_NO_NEW_PRIVS, 1)
+
+
 def keep_freed_memory() -> None:
     """Let malloc keep what is freed for the next request, instead of giving it back to the kernel.
 
@@ -76,9 +87,39 @@ def leave(status: int) -> NoReturn:
     os._exit(status)
 
 
-def prctl(option: int, argument: int) -> None:
-    """Call prctl(2). Raises `OSError`."""
+def prctl(option: int, *arguments: int) -> int:
+    """Call prctl(2); arguments that are not given are 0. Raises `OSError`."""
+    words = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
+    return _checked(libc.prctl(option, *words))
+
+
+def syscall(number: int, *arguments: int | bytes | None) -> int:
+    """Make a system call that libc has no function for. Raises `OSError`."""
+    words = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return _checked(libc.syscall(ctypes.c_long(number), *words))
+
+
+def drop_capabilities() -> None:
+    """Give up every capability, also those that a program could bring back. Raises `OSError`."""
+    prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    with contextlib.suppress(PermissionError):  # only who has them may; the others can't gain them either
+        for capability in range(_last_capability() + 1):
+            prctl(_PR_CAPBSET_DROP, capability)
+    header = struct.pack("@Ii", _CAPABILITY_VERSION, 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    _checked(libc.capset(header, bytes(24)))
+
+
+def _last_capability() -> int:
+    with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:
+        return int(file.read())
+
+
+def _checked(returned: int) -> int:
+    if returned < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
+    return returned

@@ -208,8 +208,8 @@ class Mailbox:
         self._callers: WeakValueDictionary[bytes, _Caller] = WeakValueDictionary()
         """Each for as long as somebody holds it: an answer on its way, or an owner who talks back."""
 
-    def bind(self, address: str) -> None:
-        self._socket.bind(address)
+    def bind(self, address: str, listening: int | None = None) -> None:
+        self._socket.bind(address, listening)
 
     def send_to(self, identity: bytes, frame: bytes) -> None:
         self._socket.send(identity, frame)

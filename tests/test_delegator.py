@@ -20,6 +20,7 @@ from actors.delegation.result import MAX_BYTES
 from actors.delegation.warm_worker import find_worker, newest_worker
 from actors.delegation.wording import HAND_IN
 from actors.process_tree import children
+from actors.sandbox.quarters import MAILBOX
 from actors.session.events import SessionStarted
 from actors.session.log import SessionLog
 from actors.session.recorder import Recorder
@@ -320,5 +321,8 @@ def test_a_planted_name_leads_to_no_process_but_a_worker(tmp_path: Path) -> None
             line = [sys.executable, "-I", "-c", "input()", *map(str, words)]
             starting = subprocess.Popen(line, stdin=subprocess.PIPE, start_new_session=own_session)
             process = stack.enter_context(starting)  # the end of its input is its own
-            (place.workers_directory / f"w-{number}-{process.pid}.ipc").touch()
+            folder = place.workers_directory / f"w-{number}-{process.pid}"
+            folder.mkdir()
+            (folder / MAILBOX).touch()
+        place.no_wall.touch()
         assert newest_worker(place) is None

@@ -34,7 +34,7 @@ def test_socket_paths_fit_for_any_environment_and_workspace(variable: str, tmp_p
     long = tmp_path / ("d" * 100) / ("e" * 100)
     long.mkdir(parents=True)
     root = run_root({variable: str(long)})
-    place_path = root / f"r-{new_id()}" / "workers" / "w-9999999-4194304.ipc"
+    place_path = root / f"r-{new_id()}" / "workers" / "w-9999999-4194304" / "mail.ipc"
     assert len(os.fsencode(place_path)) <= PATH_LIMIT
     assert len(workspace_key("/w" * 2000)) == len(workspace_key("/"))
 

@@ -49,7 +49,7 @@ def services(at: Home, workspace: Path) -> Iterator[dict[str, subprocess.Popen[b
         }
         try:
             sockets = at.folder / "run"
-            wanted = ("plan_store.ipc", "parent.ipc", "workers/w-*.ipc")
+            wanted = ("plan_store.ipc", "parent.ipc", "workers/w-*/mail.ipc")
             wait_until(lambda: all(any(sockets.rglob(name)) for name in wanted), "all services to be ready")
             yield started
         finally:

@@ -97,7 +97,7 @@ def test_a_worker_serves_one_delegation_over_its_own_socket_and_ends(workspace: 
         steps = says("", *reads), says(result())
         for number in range(1, 4):
             meeting = await meet(place, channel, *steps)
-            assert Path(meeting.worker.address).name.startswith(f"w-{number}-")
+            assert Path(meeting.worker.address).parent.name.startswith(f"w-{number}-")
             await meeting.start(workspace)
             assert await meeting.parent.end() == FinishDelegation(agent_id=AGENT)
             assert "MIT License" in meeting.parent.results()["r"]

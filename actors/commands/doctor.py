@@ -1,6 +1,5 @@
 """`fido doctor`: what works here, where each setting came from, and what to do where something does not."""
 
-import ctypes
 import json
 import locale
 import os
@@ -20,7 +19,8 @@ from pydantic import BaseModel
 from actors import __version__
 from actors.directories import state_directory, user_file
 from actors.files.rg import find_rg
-from actors.settings import Settings, load
+from actors.sandbox.level import Level, probe
+from actors.settings import Sandbox, Settings, load
 from actors.settings_layers import SettingsError
 from actors.tools.tool import ToolFailure
 from ipc.endpoints import run_root
@@ -29,8 +29,6 @@ from ipc.terminal_text import clean_line
 
 REACH_S: Final = 10.0
 """How long the server may take to list its models."""
-_LANDLOCK_CREATE_RULESET: Final = 444
-_LANDLOCK_VERSION: Final = 1
 
 State = Literal["ok", "note", "bad"]
 
@@ -62,6 +60,7 @@ def doctor(workspace: Path, flags: Mapping[str, object]) -> int:
 
 def _findings(workspace: Path, flags: Mapping[str, object]) -> Iterator[Finding]:
     yield Finding("fido", "ok", f"{__version__}, Python {platform.python_version()}, {sys.prefix}")
+    wanted: Sandbox = "require"
     try:
         settings = load(flags, os.environ, workspace)
     except SettingsError as error:
@@ -69,8 +68,9 @@ def _findings(workspace: Path, flags: Mapping[str, object]) -> Iterator[Finding]
     else:
         yield from _settings(settings)
         yield provider(settings)
+        wanted = settings.sandbox
     yield _search()
-    yield sandbox()
+    yield sandbox(wanted, probe())
     yield _terminal()
     yield from _paths(workspace)
 
@@ -156,14 +156,16 @@ def _search() -> Finding:
         return Finding("ripgrep", "bad", failure.message, failure.next_step)
 
 
-def sandbox() -> Finding:
-    """What holds a subagent, and what the kernel could add."""
-    landlock = ctypes.CDLL(None, use_errno=True).syscall(_LANDLOCK_CREATE_RULESET, None, 0, _LANDLOCK_VERSION)
-    kernel = f"Landlock (ABI {landlock})" if landlock > 0 else "no Landlock"
-    seccomp = Path("/proc/sys/kernel/seccomp/actions_avail").exists()
-    kernel += ", seccomp" if seccomp else ", no seccomp"
-    text = f"a subagent has no key, and policy judges each of its calls; this kernel could add {kernel}"
-    return Finding("sandbox", "ok", text)
+def sandbox(wanted: Sandbox, here: Level) -> Finding:
+    """What the kernel holds a subagent with, judged by what the setting asks for."""
+    if wanted == "off":
+        text = f"off: policy alone holds a subagent; {here.sentence}, if it were on"
+        return Finding("sandbox", "note", text, "Set sandbox to require, which is the default.")
+    if here.complete:
+        return Finding("sandbox", "ok", here.sentence)
+    if wanted == "best-effort":
+        return Finding("sandbox", "note", f"best-effort: {here.sentence}", here.next_step)
+    return Finding("sandbox", "bad", f"{here.sentence}, so Fido does not delegate", here.next_step)
 
 
 def _terminal() -> Finding:

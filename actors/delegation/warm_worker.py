@@ -1,7 +1,7 @@
 """The parent's view of the workers: which one is alive, how to reach it, how to end it.
 
-A worker announces itself by the name of the socket it binds, `w-<n>-<pid>.ipc`: there is no message that
-could get lost, and a successor always has another name.
+A worker announces itself by the name of its folder, `w-<n>-<pid>`: there is no message that could get lost,
+and a successor always has another name.
 """
 
 import asyncio
@@ -13,9 +13,11 @@ import signal
 from pathlib import Path
 from typing import Final
 
+from actors.sandbox import level
+from actors.sandbox.quarters import MAILBOX
 from ipc.endpoints import RunPlace
 
-_NAME: Final = re.compile(r"w-(\d+)-(\d+)\.ipc")
+_NAME: Final = re.compile(r"w-(\d+)-(\d+)")
 _MODULE: Final = "actors.worker"
 _POLL_S: Final = 0.005
 
@@ -68,14 +70,14 @@ async def find_worker(place: RunPlace) -> WarmWorker:
 def newest_worker(place: RunPlace) -> WarmWorker | None:
     """The live worker with the highest number, if there is one."""
     found = []
-    for path in place.workers_directory.glob("w-*.ipc"):
-        match = _NAME.fullmatch(path.name)
+    for path in place.workers_directory.glob(f"w-*/{MAILBOX}"):
+        match = _NAME.fullmatch(path.parent.name)
         if match:
             found.append((int(match[1]), int(match[2]), path))
     for _, pid, path in sorted(found, reverse=True):
         with contextlib.suppress(OSError):
             pidfd = os.pidfd_open(pid)
-            if not _has_ended(pidfd) and _is_worker(pid, place):
+            if not _has_ended(pidfd) and _is_worker(pid, place) and _is_walled(pid, place):
                 return WarmWorker(path, pid, pidfd)
             os.close(pidfd)
     return None
@@ -89,6 +91,11 @@ def _is_worker(pid: int, place: RunPlace) -> bool:
     words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     started = os.fsencode(_MODULE) in words and os.fsencode(place.directory) in words
     return started and os.getsid(pid) == pid == os.getpgid(pid)
+
+
+def _is_walled(pid: int, place: RunPlace) -> bool:
+    """Whether the kernel says that a worker's wall stands; nothing is handed over before."""
+    return place.no_wall.exists() or level.stands_around(pid, level.probe())
 
 
 def _has_ended(pidfd: int) -> bool:

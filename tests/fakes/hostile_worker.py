@@ -28,6 +28,7 @@ import signal
 import sys
 
 from actors.conversation import encode_assistant, encode_tool_result, encode_user
+from actors.sandbox.quarters import MAILBOX
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError
@@ -56,7 +57,9 @@ class HostileWorker(Actor):
     def __init__(self, place: RunPlace, behaviour: str, number: int) -> None:
         super().__init__(place)
         self._behaviour = behaviour
-        self._path = place.workers_directory / f"w-{number}-{os.getpid()}.ipc"
+        folder = place.workers_directory / f"w-{number}-{os.getpid()}"
+        folder.mkdir(mode=0o700)
+        self._path = folder / MAILBOX
         self._misdeed: asyncio.Task[None] | None = None
 
     def mailbox_address(self) -> str:
@@ -158,6 +161,7 @@ def main(argv: list[str]) -> int:
     run_dir, behaviour, *number, _ = argv
     os.setsid()
     place = RunPlace.open(run_dir)
+    place.no_wall.touch()
     if behaviour == "ignores_term":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     worker = HostileWorker(place, behaviour, int(*number or ("1",)))
