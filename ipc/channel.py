@@ -46,8 +46,9 @@ class Channel:
         self._sockets: list[Socket] = []
 
     def socket(self, kind: Kind, on_frames: Callable[[list[bytes]], None] | None = None) -> "Socket":
-        """Open a socket; `on_frames` gets each message as its list of frames."""
-        raw = self._context.socket(_KINDS[kind])
+        """Open a socket; `on_frames` gets each message as its list of frames. Raises `OSError`."""
+        with _as_os_error():
+            raw = self._context.socket(_KINDS[kind])
         raw.linger = LINGER_MS
         raw.sndhwm = raw.rcvhwm = FACTS_HIGH_WATER if kind in ("pub", "sub") else HIGH_WATER
         raw.maxmsgsize = self.frame_limit + _SLACK
@@ -122,9 +123,10 @@ class Socket:
         self._schedule_drain()
 
     def on_gone(self, callback: Callable[[], None]) -> None:
-        """Be told each time the connected peer disappears. Call it before `connect`."""
+        """Be told each time the connected peer disappears. Call it before `connect`. Raises `OSError`."""
         self._on_gone = callback
-        self._monitor = self._raw.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        with _as_os_error():
+            self._monitor = self._raw.get_monitor_socket(zmq.EVENT_DISCONNECTED)
         self._loop.add_reader(self._monitor.fileno(), self._drain_monitor)
         self._drain_monitor()
 
@@ -196,6 +198,15 @@ class Socket:
             parse_monitor_message(frames)
             if self._on_gone is not None:
                 self._on_gone()
+
+
+@contextlib.contextmanager
+def _as_os_error() -> Iterator[None]:
+    """Tell as the system does that it has no descriptor or memory left."""
+    try:
+        yield
+    except zmq.ZMQError as error:
+        raise OSError(error.errno, error.strerror) from None
 
 
 @contextlib.contextmanager
