@@ -6,6 +6,7 @@ every send drains the socket until it would block; `zmq.asyncio` costs twice the
 
 import asyncio
 import contextlib
+import resource
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ _SILENCE_MS: Final = 700
 """A peer that was not heard for so long has gone. The peer is told as well: our own pings do not go out
 while it takes nothing, and its queue would grow for as long as it stands still."""
 _RECONNECT_MS: Final = 10
+_DESCRIPTORS: Final = 4096
+"""What a process may open at least: libzmq aborts where a connection finds no descriptor left."""
 _SLACK: Final = 1024 * 1024
 """Frames a little over the limit still arrive, so that they can be refused with a reply."""
 
@@ -42,6 +45,7 @@ class Channel:
 
     def __init__(self, *, frame_limit: int = FRAME_LIMIT) -> None:
         self.frame_limit = frame_limit
+        _make_room()
         self._context = zmq.Context()
         self._sockets: list[Socket] = []
 
@@ -220,6 +224,14 @@ def _peer_gone() -> Iterator[None]:
         if error.errno in (zmq.EHOSTUNREACH, zmq.ENOTSOCK, zmq.ETERM):
             raise PeerGone("the peer has left") from None
         raise
+
+
+def _make_room() -> None:
+    """Raise what the shell allows, as far as the system lets us."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _is_served(path: Path) -> bool:

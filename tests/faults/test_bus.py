@@ -4,6 +4,7 @@ import asyncio
 import os
 import random
 import re
+import resource
 import select
 import signal
 import socket
@@ -11,7 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -146,18 +147,19 @@ def test_strangers_and_garbage_reach_nobody_and_end_nothing(post: Post, fault: F
 
 
 @pytest.mark.fault(50, says="strangers open connections and say nothing")
-def test_connections_that_never_speak_do_not_use_up_the_descriptors(post: Post) -> None:
-    strangers = []
-    try:
-        for _ in range(1500):
-            stranger = socket.socket(socket.AF_UNIX)
-            strangers.append(stranger)
+def test_connections_that_never_speak_do_not_use_up_the_descriptors(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with run_place(tmp_path, frame_limit=LIMIT) as place, ExitStack() as strangers:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))  # as a shell may have it
+        post = Post(place)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(2000, limits[1]), limits[1]))
+        for _ in range(600):
+            stranger = strangers.enter_context(socket.socket(socket.AF_UNIX))
             stranger.connect(post.path)
             stranger.send(b"\xff\0")
         assert counted(post.place) == ({}, [0, 0])
-    finally:
-        for stranger in strangers:
-            stranger.close()
+        end(post.process)
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
 
 
 @pytest.mark.fault(52, says="a mailbox gets messages of a wrong shape or in parts")
