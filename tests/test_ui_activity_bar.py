@@ -6,7 +6,7 @@ from ipc.messages import SubagentActivityChanged, TurnStarted, Usage
 from tests.fakes.facts import activity, finished, session
 from tests.fakes.screen import Desktop, working
 from ui import figures, theme
-from ui.state import NESTED, REMARK_S, rebuild
+from ui.state import NESTED, rebuild
 from ui.widgets.row import width
 
 WIDTHS = [40, 60, 80, 120, 200]
@@ -30,7 +30,7 @@ def test_the_bar_right_below_the_header_says_who_works_at_what_and_for_how_long(
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
-@pytest.mark.parametrize("phase", ["starting", "reasoning", "list_files", "update_plan", "reviewing", NESTED])
+@pytest.mark.parametrize("phase", ["starting", "reasoning", "list_files", "update_plan", "reviewing"])
 def test_every_phase_can_be_read_whole_at_every_width(columns: int, phase: str) -> None:
     desk = working(columns).tell(activity(phase, "packages/deep/" * 20, usage=USED, queued=3))
     assert f" {phase} " in bar(desk)
@@ -97,25 +97,34 @@ def test_elapsed_time_is_always_as_wide(seconds: int) -> None:
     assert len({len(row) for row in rows}) == 1
 
 
-def test_a_nested_delegation_is_said_for_a_moment_whatever_comes_behind_it() -> None:
-    desk = working().tell(activity(NESTED))
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_nested_delegation_is_said_until_the_subagent_does_something_else(columns: int) -> None:
+    desk = working(columns).tell(activity("delegate", NESTED))
     assert NESTED in bar(desk)
     desk.tell(activity("reasoning"))
     assert f"reasoning  {NESTED}" in bar(desk)
-    desk.tell(activity("completed", "1 finding", active=False))
-    assert f"completed  {NESTED}" in bar(desk)
-    assert desk.view.moving, "a frame must come that takes it away"
-    desk.tell(finished()).wait(REMARK_S)
-    assert "completed  1 finding" in bar(desk)
-    assert not desk.view.moving
+    desk.tell(activity("read_file", "a.py"))
+    assert NESTED not in bar(desk)
 
 
-def test_another_subagent_starts_without_the_remark_on_the_one_before() -> None:
+def test_a_subagent_that_thinks_is_told_by_what_it_did_before() -> None:
+    desk = working().tell(activity("read_file", "src/app.py"), activity("reasoning"))
+    assert "reasoning  after read_file src/app.py" in bar(desk)
+    desk.tell(activity("reasoning", "429; again in 2.0 s"))
+    assert "reasoning  429; again in 2.0 s" in bar(desk)
+    desk.tell(activity("reviewing"))
+    assert "reviewing  after read_file src/app.py" in bar(desk)
+    desk.tell(activity("list_files"), activity("reasoning"))
+    assert "reasoning  after list_files" in bar(desk)
+    assert "after" not in bar(desk.tell(activity("completed", active=False)))
+
+
+def test_what_one_subagent_did_is_not_told_of_the_next() -> None:
     other = SubagentActivityChanged(
-        agent_id="subagent-0b1c", phase="starting", detail="", elapsed_ms=0, active=True
+        agent_id="subagent-0b1c", phase="reasoning", detail="", elapsed_ms=0, active=True
     )
-    desk = working().tell(activity(NESTED), other)
-    assert "SUBAGENT 0b1c" in bar(desk)
+    desk = working().tell(activity("delegate", NESTED), other)
+    assert "SUBAGENT 0b1c  reasoning" in bar(desk)
     assert NESTED not in bar(desk)
 
 

@@ -321,6 +321,7 @@ def test_ascii_terminals_get_ascii() -> None:
     [activity("x"), PlanChanged(plan=PLAN)], [(40, 10)], [], False, ["q"] * 5, Message("error", "word " * 60)
 )
 @example([approval(), activity("x")], [(80, 18)], [], False, ["q"] * 5, Message("error", "word " * 60))
+@example([approval(), activity("x")], [(58, 17)], [], False, ["q"] * 5, Message("error", "a\n\n\nb"))
 def test_any_facts_at_any_size_are_drawn_and_never_wider_than_the_screen(
     facts: list[AnyFact],
     sizes: list[tuple[int, int]],

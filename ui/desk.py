@@ -53,6 +53,11 @@ class Message:
     level: Level
     text: str
 
+    @property
+    def line(self) -> str:
+        """The text where there is room for one row."""
+        return " ".join(self.text.split())
+
 
 _UNDOING: Final = Message("info", "Taking the last changes back.")
 _REDOING: Final = Message("info", "Making the changes again.")

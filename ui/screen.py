@@ -159,7 +159,7 @@ class Screen(urwid.Widget):
         text = hanging((role, mark), (role, message.text))
         if text.rows((columns,)) <= min(room, _MESSAGE_ROWS):
             return [text]
-        return [self._row(_constant([(role, mark + message.text)]))]
+        return [self._row(_constant([(role, mark + message.line)]))]
 
     def _body(self, columns: int, rows: int) -> urwid.Canvas:
         if columns < NARROW:

@@ -42,9 +42,9 @@ from ui.blocks import Transcript, steady
 Source = Literal["parent", "plan_store", "supervisor"]
 
 NESTED = "nested delegation rejected"
-"""The phase of a subagent that tried to delegate."""
-REMARK_S = 2.0
-"""For how long a person can read that it was rejected, also when the subagent goes on at once."""
+"""The detail of a subagent that tried to delegate."""
+BETWEEN_DEEDS = ("reasoning", "reviewing")
+"""Phases of a subagent that last: what it did before they began took a moment, and says more."""
 
 DETAIL_LINES = 3
 """Lines of a failed tool's output that the transcript shows."""
@@ -61,12 +61,13 @@ class Activity:
     fact: SubagentActivityChanged
     seen_at: float | None
     """Monotonic seconds when it was heard; None when it came with a snapshot."""
-    nested_at: float | None = None
-    """Monotonic seconds when this subagent was last seen trying to delegate."""
+    before: str = ""
+    """What the subagent did last, while it does nothing but think."""
 
-    def remarks(self, now: float) -> bool:
-        """Tell whether the attempt to delegate is still to be read, behind a phase that came after it."""
-        return self.nested_at is not None and self.fact.phase != NESTED and now < self.nested_at + REMARK_S
+    @property
+    def detail(self) -> str:
+        """What stands behind the phase."""
+        return self.fact.detail or self.before
 
 
 @dataclass(slots=True)
@@ -209,10 +210,12 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
 
 
 def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float | None) -> Activity:
-    nested_at = now if fact.phase == NESTED else None
-    if nested_at is None and before is not None and before.fact.agent_id == fact.agent_id:
-        nested_at = before.nested_at
-    return Activity(fact, now, nested_at)
+    if before is None or before.fact.agent_id != fact.agent_id or fact.phase not in BETWEEN_DEEDS:
+        return Activity(fact, now)
+    did = before.fact
+    if did.phase in (*BETWEEN_DEEDS, "starting"):
+        return Activity(fact, now, before.before)
+    return Activity(fact, now, NESTED if NESTED in did.detail else f"after {did.phase} {did.detail}".rstrip())
 
 
 def _say(talk: Conversation, text: str) -> None:

@@ -33,10 +33,7 @@ class View:
     def moving(self) -> bool:
         """Whether something on the screen changes with time alone."""
         talk = self.state.conversation
-        activity = talk.activity
-        return talk.busy or (
-            activity is not None and (activity.fact.active or activity.remarks(self.clock()))
-        )
+        return talk.busy or (talk.activity is not None and talk.activity.fact.active)
 
     @property
     def until_midnight(self) -> float:

@@ -181,7 +181,7 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
     st.builds(
         SubagentActivityChanged,
         agent_id=TEXTS,
-        phase=TEXTS | st.sampled_from(["starting", "nested delegation rejected", "completed", "partial"]),
+        phase=TEXTS | st.sampled_from(["starting", "reasoning", "read_file", "completed", "partial"]),
         detail=TEXTS,
         elapsed_ms=_NUMBERS,
         active=st.booleans(),

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ui import figures
-from ui.state import NESTED, Activity
+from ui.state import Activity
 from ui.theme import Glyphs, Role
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width
@@ -27,7 +27,8 @@ def activity_bar(view: View, columns: int, screen_rows: int) -> list[Content]:
     activity = view.state.conversation.activity
     if activity is None:
         return []
-    who, phase, detail = _who(activity, view), activity.fact.phase, _detail(activity, view)
+    who, phase = _who(activity, view), activity.fact.phase
+    detail: list[Part] = [(None, f"  {activity.detail}")] if activity.detail else []
     if columns < WIDE and screen_rows >= _ROWS_FOR_TWO:
         right = _right(activity, view, _figures(activity, cost=True), columns - parts_width([who]))
         return [([who], right), ([(None, f"   {phase}"), *detail], [])]
@@ -52,12 +53,6 @@ def _end_sign(phase: str, glyphs: Glyphs) -> str:
             return glyphs.tool["cancelled"]
         case _:
             return glyphs.tool["error"]
-
-
-def _detail(activity: Activity, view: View) -> list[Part]:
-    """Return what stands behind the phase; what was refused to a subagent is said for a moment first."""
-    detail = NESTED if activity.remarks(view.clock()) else activity.fact.detail
-    return [(None, f"  {detail}")] if detail else []
 
 
 def _figures(activity: Activity, *, cost: bool) -> list[str]:

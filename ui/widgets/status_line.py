@@ -23,7 +23,7 @@ def status_line(view: View, columns: int, answering: Answering) -> Content:
     """Return figures on the left and key hints on the right, of both as many as there is room for."""
     message = view.desk.message
     if message is not None and view.desk.overlay is not None:  # which covers the place of messages
-        return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.text}")], []
+        return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], []
     hints = [_hint(*hint) for hint in _hints(view, answering)]
     kept = 2 + sum(map(parts_width, hints[:_HINTS_KEPT]))
     # How to stop what goes on matters more than what it goes on with.
