@@ -55,6 +55,7 @@ def checked(root: Path, file: str, line: int | None, claim: str, **more: Any) ->
         (5, "it calls `tokenize(text)`"),
         (4, "`a.py` defines `parse`"),
         (1, "`import re` and `re`"),
+        (5, "it ends with `return   tokenize(…`"),
     ],
 )
 def test_a_quote_that_stands_on_its_line_is_checked(root: Path, line: int, claim: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.catalog.builtin import EFFECTS
 from actors.catalog.surface import advertised, input_schema
 from actors.conversation import (
     Conversation,
@@ -21,6 +22,7 @@ from actors.delegation.normalize import normalize
 from actors.tools.delegate import DelegateInput, DelegateTool, Scope
 from actors.tools.tool import Invocation, description
 from ipc.messages import ModelAnswer, ToolCall
+from tests.fakes import chat_rules
 
 AGENT = "subagent-7f3a"
 HEAD = encode_head("m", b"[]", {"stream": True})
@@ -123,31 +125,64 @@ def test_a_fork_needs_its_call_to_be_open() -> None:
         forked(conversation_with(call("d", "delegate"), answered=1))
 
 
-names = st.sampled_from(["delegate", "read_file", "patch", "no_such_tool"])
+NAMES = st.sampled_from([*EFFECTS, "no_such_tool"])
+TEXT = st.text(max_size=30)
+BATCH = st.lists(st.tuples(NAMES, st.dictionaries(TEXT, TEXT, max_size=2).map(json.dumps)), max_size=4)
+PAST = st.lists(st.tuples(TEXT.filter(bool), TEXT.filter(bool), BATCH), max_size=5)
 
 
-@given(st.lists(names, min_size=1, max_size=6), st.data())
-def test_any_batch_forks_to_one_where_every_call_is_answered_once_in_order(
-    batch: list[str], data: st.DataObject
+def any_conversation(past: list[Any], last: list[tuple[str, str]], answered: int) -> Conversation:
+    """A history of prompts, answers and results, and a last batch of which some calls are answered."""
+    conversation = Conversation(HEAD, [encode_system("be good")])
+    for number, (prompt, text, batch) in enumerate(past):
+        calls = [call(f"p{number}-{n}", *made) for n, made in enumerate(batch)]
+        conversation.append(encode_user(prompt))
+        conversation.append_answer(ModelAnswer(text=text, tool_calls=tuple(calls)))
+        for each in calls:
+            conversation.append_result(each.id, f"result of {each.id}")
+    conversation.append(encode_user("go"))
+    calls = [call(f"c{n}", *made) for n, made in enumerate(last)]
+    conversation.append_answer(ModelAnswer(text="", tool_calls=tuple(calls)))
+    for each in calls[:answered]:
+        conversation.append_result(each.id, f"result of {each.id}")
+    return conversation
+
+
+@given(PAST, BATCH.filter(bool), st.text(min_size=1, max_size=90).filter(str.strip), st.data())
+def test_any_conversation_forks_to_one_that_a_strict_server_takes_and_that_nobody_changes(
+    past: list[Any], last: list[tuple[str, str]], task: str, data: st.DataObject
 ) -> None:
-    calls = [call(f"c{number}", name, data.draw(st.text(max_size=20))) for number, name in enumerate(batch)]
-    answered = data.draw(st.integers(0, len(calls) - 1))
-    conversation = conversation_with(*calls, answered=answered)
+    answered = data.draw(st.integers(0, len(last) - 1))
+    conversation = any_conversation(past, last, answered)
     before = tuple(conversation.messages)
-    made = forked(conversation, calls[data.draw(st.integers(answered, len(calls) - 1))].id)
-    messages = decoded([*made.base, *made.opening])
-    assert [each["id"] for each in messages[2]["tool_calls"]] == [each.id for each in calls]
-    assert [each.get("tool_call_id") for each in messages[3:]] == [*(each.id for each in calls), None]
-    assert all(mine is theirs for mine, theirs in zip(made.base, before, strict=True) if mine == theirs)
-    # Nothing that either side does afterwards reaches the other.
-    kept = (made.base, made.opening)
-    for each in calls[answered:]:
-        conversation.append_result(each.id, "later")
+    at = data.draw(st.sampled_from(conversation.open_calls))
+    made = forked(conversation, at, task=task)
+
+    body = made.extended(made.opening, ()).body()
+    chat_rules.check(chat_rules.parse(body))
+    messages = json.loads(body)["messages"]
+    assert messages[: len(before)][: -answered - 1] == decoded(before)[: -answered - 1]
+    assert [each["tool_call_id"] for each in messages if each["role"] == "tool"][-len(last) :] == [
+        f"c{number}" for number in range(len(last))
+    ]
+    bootstrap = next(each for each in messages if each.get("tool_call_id") == at)
+    assert json.loads(bootstrap["content"])["forked_message_count"] == len(before)
+    assert messages[-1]["role"] == "user"
+
+    # What the parent does afterwards does not reach the fork.
+    for open_call in tuple(conversation.open_calls):
+        conversation.append_result(open_call, "later")
+    conversation.append(encode_user("even later"))
+    conversation.replace([encode_user("a summary of all that")])
+    assert made.extended(made.opening, ()).body() == body
+    # What the subagent does does not reach the parent.
+    parents = tuple(conversation.messages)
     extended = made.extended(made.opening, ())
-    extended.append(encode_user("more"))
-    assert (made.base, made.opening) == kept
-    assert tuple(conversation.messages[: len(before)]) == before
-    assert len(conversation) == len(before) + len(calls) - answered
+    extended.append_answer(ModelAnswer(text="private", tool_calls=(call("x"),)))
+    extended.append_result("x", "private")
+    extended.replace([encode_user("private")])
+    assert tuple(conversation.messages) == parents
+    assert made.extended(made.opening, ()).body() == body
 
 
 def test_the_start_command_joins_the_fork_once() -> None:

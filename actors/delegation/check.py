@@ -107,16 +107,22 @@ def _check(finding: Finding, text: str) -> tuple[bool, str]:
     if not quotes:
         return False, f"line {finding.line} exists, but the claim quotes nothing that could stand on it"
     for quote in quotes:
-        if next(_lines_with(quote, line), None) is None:
+        if next(_lines_with(_flat(quote), _flat(line)), None) is None:
             return False, f"`{quote}` is not on line {finding.line}: it {_elsewhere(quote, text)}"
     return True, f"what the claim quotes stands on line {finding.line}"
 
 
 def _quotes(finding: Finding) -> list[str]:
-    """What the claim quotes of the code: not the name of the file itself, a call without its parentheses."""
-    quotes = (match[1].strip().removesuffix("()") for match in _QUOTE.finditer(finding.claim))
+    """What the claim quotes of the code, as far as it has to stand there literally."""
+    quotes = (
+        match[1].strip().removesuffix("…").removesuffix("()") for match in _QUOTE.finditer(finding.claim)
+    )
     own_names = ("", finding.file, finding.file.rpartition("/")[2])
     return [quote for quote in islice(quotes, _MOST_QUOTES) if quote not in own_names]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _line(text: str, number: int) -> str | None:

@@ -39,6 +39,8 @@ _CONFIDENCES: Final[tuple[Confidence, ...]] = get_args(Confidence)
 _NO_RESULT: Final = "The subagent ended without a result."
 _OUT_OF_FORM: Final = "The subagent's last text was not in the required form; it stands here as it came."
 _BROKEN_OFF: Final = "The subagent's last text broke off before its end."
+_NOTE_BYTES: Final = 1_000
+"""What the notes that come last may take."""
 _LINE_NUMBER: Final = re.compile(r"\s*(?:lines?\s|L)?(\d{1,9})(?!\d)", re.IGNORECASE)
 _FILE_AND_LINE: Final = re.compile(r"(.+?):(\d{1,9})(?:[-:]\d*)*", re.DOTALL)
 
@@ -111,7 +113,7 @@ class _Draft:
 
     def take_latest(self, said: Sequence[str]) -> None:
         """Take over as many of the latest texts as there is room for; the last one in any case."""
-        kept, room = list(said[-1:]), MAX_SUMMARY_BYTES // 2 - len("".join(said[-1:]))
+        kept, room = list(said[-1:]), MAX_SUMMARY_BYTES - len("".join(said[-1:]))
         for text in reversed(said[:-1]):
             room -= len(text)
             if room < 0:
@@ -130,19 +132,27 @@ class _Draft:
 
     def finished(self, agent_id: str) -> DelegateResult:
         """The result within its bounds."""
-        size = len(self.summary.strip())
-        self.summary, cut = _excerpt(self.summary)
-        if cut:
-            self.notes.append(f"The summary had {size:,} characters; {cut:,} were cut and are not kept.")
+        self._bound_summary(agent_id)
         if not self.summary and not self._findings:
             self.status = "failed"
             self.problem = self.problem or Problem(code="malformed_output", message=_NO_RESULT)
             self.summary = _line(self.problem.message) or _NO_RESULT
         if self.problem is not None and self.problem.next_step:
             self._lists["recommended_next_steps"].insert(0, _line(self.problem.next_step))
-        while len(_encode(result := self._result(agent_id))) > MAX_BYTES - CHECK_BYTES * len(self._findings):
+        while len(_encode(result := self._result(agent_id))) > self._room():
             self._drop_one()
         return result
+
+    def _bound_summary(self, agent_id: str) -> None:
+        """Clean the summary, and cut it where it needs more than its share and than the lists leave it."""
+        said, self.summary = self.summary.strip(), ""
+        left = self._room() - len(_encode(self._result(agent_id))) - _NOTE_BYTES
+        self.summary, cut = _excerpt(said, max(left, MAX_SUMMARY_BYTES))
+        if cut:
+            self.notes.append(f"The summary had {len(said):,} characters; {cut:,} were cut and are not kept.")
+
+    def _room(self) -> int:
+        return MAX_BYTES - CHECK_BYTES * len(self._findings)
 
     def _take_status(self, claimed: object) -> None:
         if claimed in _RANKS:
@@ -234,13 +244,12 @@ def _line(text: str) -> str:
     return f"{shown[:MAX_LINE]}… [{cut:,} characters cut]" if cut else shown
 
 
-def _excerpt(text: str) -> tuple[str, int]:
+def _excerpt(text: str, limit: int) -> tuple[str, int]:
     """Both ends of a text that is too long, cleaned, and how many characters were cut between them.
 
     Answers begin well and conclude at the end.
     """
-    text = text.strip()
-    kept = min(len(text), MAX_SUMMARY_BYTES)
+    kept = min(len(text), limit)
     while True:
         cut, behind = len(text) - kept, kept // 3
         if cut:
@@ -249,6 +258,6 @@ def _excerpt(text: str) -> tuple[str, int]:
         else:
             shown = clean(text)
         size = len(_encode(shown))
-        if size <= MAX_SUMMARY_BYTES:
+        if size <= limit:
             return shown, cut
-        kept = min(kept - 1, kept * MAX_SUMMARY_BYTES // size)
+        kept = min(kept - 1, kept * limit // size)

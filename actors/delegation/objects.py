@@ -18,13 +18,13 @@ THIN: Final = 160
 """Characters; only a text up to that length may be taken for a mere pointer to an earlier one."""
 _SEARCHED: Final = 2_000_000
 """Characters of one text, its last ones."""
-_EFFORT: Final = 8_000_000
-"""Characters decoded in all; a text full of braces would cost the square of its length."""
-_TOO_DEEP: Final = 100_000
+_EFFORT: Final = 16_000_000
+"""Characters decoded in all, about 0.2 s; a text full of braces would cost the square of its length."""
+_TOO_DEEP: Final = 200_000
 """What an object counts that is nested too deeply to be decoded."""
 _SALVAGED_STARTS: Final = 8
 
-_START: Final = re.compile(r'\{\s*"')
+_START: Final = re.compile(r'\{\s*"[^"\\]{0,80}"\s*:')
 _POINTER: Final = re.compile(
     r"\b(above|previous|prior|preceding|earlier|already|before|see|reported|done|finished|complete|completed)\b",
     re.IGNORECASE,
@@ -64,10 +64,11 @@ def find_result(texts: Sequence[str]) -> Found | None:
     notes = []
     if age:
         notes.append("The result was taken from an earlier text of the subagent, not its last.")
+    overtaken = age > 0 and not has_result(texts[-1]) and len(texts[-1]) > THIN
     differ = any(each != objects[-1] for each in objects)
     if differ:
         notes.append(f"The text held {len(objects):,} result objects that differ; this is the last one.")
-    return Found(objects[-1], tuple(notes), is_doubtful=differ)
+    return Found(objects[-1], tuple(notes), is_doubtful=differ or overtaken)
 
 
 def points_back(text: str) -> bool:

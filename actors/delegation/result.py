@@ -11,6 +11,7 @@ MAX_BYTES: Final = 16 * 1024
 CHECK_BYTES: Final = 200
 """Of what a check says of one finding, encoded; room for it is kept in `MAX_BYTES`."""
 MAX_SUMMARY_BYTES: Final = 6 * 1024
+"""The share of the summary; it may have what the lists leave, too."""
 MAX_FINDINGS: Final = 40
 MAX_ENTRIES: Final = 12
 """Of each list of sentences."""

@@ -42,5 +42,5 @@ def _result(turn: Turn) -> dict[str, Any]:
 
 
 def _finding(match: Match) -> dict[str, Any]:
-    claim = f"{queries.silence(match.text)}: {snippet(match.text)}"
+    claim = f"{queries.silence(match.text)}: `{snippet(match.text)}`"
     return {"file": match.path, "line": match.line, "claim": claim, "confidence": "medium"}
