@@ -140,11 +140,14 @@ def test_an_unknown_window_and_price_are_left_out() -> None:
     assert "$" not in line
 
 
-def test_the_status_line_of_a_narrow_screen_says_what_matters_most() -> None:
-    line = working(40).lines[-1]
-    assert "agent" in line
-    assert "gpt-5-mini" in line
-    assert "10%" in line
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_how_to_stop_what_goes_on_is_said_at_every_width_whatever_is_in_the_draft(columns: int) -> None:
+    desk = working(columns).type("a draft")
+    assert "Esc stop" in desk.lines[-1]
+    desk.press("f1")
+    assert "Esc close" in desk.lines[-1]
+    assert "Esc stop" in desk.press("esc").lines[-1]
+    assert desk.orders == []
 
 
 def test_the_offline_model_is_named() -> None:
