@@ -164,6 +164,9 @@ class Supervisor(Actor):
         self._start(actor)
 
     def _start(self, actor: ActorName) -> None:
+        if not self.place.directory.is_dir():
+            self._give_up(FAILED, f"the run directory {self.place.directory} was removed. Start Fido again.")
+            return
         try:
             pid = self._processes.start(actor)
         except OSError as error:

@@ -38,6 +38,8 @@ PATH_LIMIT: Final = 107
 """Bytes of a unix socket path on Linux, the closing NUL not counted."""
 DRAWN: Final = "drawn"
 """File in the run directory that a screen makes when its first frame stands."""
+_RUN: Final = re.compile("r-[0-9a-f]{12}")
+_WORKSPACE: Final = re.compile("w-[0-9a-f]{12}")
 _LONGEST_NAME: Final = "/r-0123456789ab/workers/w-9999999-4194304/mail.ipc"
 
 
@@ -91,8 +93,15 @@ class RunPlace:
 
     @property
     def no_wall(self) -> Path:
-        """File that the parent makes when workers are to be forked without a wall."""
+        """File whose being there has workers forked without a wall."""
         return self.directory / "no-wall"
+
+    def wall(self, *, up: bool) -> None:
+        """Have workers forked behind a wall from now on, or without one."""
+        if up:
+            self.no_wall.unlink(missing_ok=True)
+        else:
+            self.no_wall.touch(mode=0o600)
 
     def go_on_with(self, session_id: str) -> None:
         """Give the run another session, for whoever joins or asks from now on; its first prompt is over."""
@@ -140,7 +149,7 @@ def create_run(root: Path, run: Run) -> RunPlace:
             _sweep(root)
             return _make(root, run)
     except OSError as error:
-        raise PlaceError(f"cannot make a run directory in {root}: {error.strerror}") from error
+        raise _not_made(root, error) from error
 
 
 def services_place(root: Path, run: Run) -> RunPlace:
@@ -156,7 +165,14 @@ def services_place(root: Path, run: Run) -> RunPlace:
             directory = root / f"r-{run.id}"
             return RunPlace.open(directory) if (directory / "run.json").exists() else _make(root, run)
     except OSError as error:
-        raise PlaceError(f"cannot make a run directory in {root}: {error.strerror}") from error
+        raise _not_made(root, error) from error
+
+
+def _not_made(root: Path, error: OSError) -> PlaceError:
+    return PlaceError(
+        f"cannot make a run directory in {root}: {error.strerror}. "
+        "Make room there, or set XDG_RUNTIME_DIR to another folder of yours."
+    )
 
 
 def _make(root: Path, run: Run) -> RunPlace:
@@ -225,13 +241,13 @@ def _sweep(root: Path) -> None:
     """Remove directories of dead runs and of workspaces nobody works in; the root's lock is held."""
     needed = set()
     for directory in root.glob("r-*"):
-        if _is_dead(directory):
+        if _is_dead(directory) and _RUN.fullmatch(directory.name):
             _remove(directory)
         else:
             with contextlib.suppress(OSError, ValueError, TypeError):
                 needed.add(workspace_key(_read(directory).workspace))
     for directory in root.glob("w-*"):
-        if directory.name not in needed and not directory.is_symlink():
+        if directory.name not in needed and _WORKSPACE.fullmatch(directory.name):
             _remove(directory)
 
 

@@ -24,7 +24,7 @@ from actors.settings import Delegation as Limits
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
 from ipc.endpoints import RunPlace
-from ipc.errors import IpcError
+from ipc.errors import IpcError, PlaceError
 from ipc.mailbox import CommandHandler, Link
 from ipc.messages import (
     Accepted,
@@ -48,6 +48,7 @@ _LOST: Final = "The worker process ended before it had a result."
 _NONE_THERE: Final = Problem(
     code="worker_lost", message="No worker process was ready; the log says why.", next_step="Try again."
 )
+_START_AGAIN: Final = "Do without a subagent; tell the user to start Fido again."
 
 
 class Connect(Protocol):
@@ -133,6 +134,11 @@ class Delegator:
                 worker = await find_worker(self._place)
         except TimeoutError:
             one.course.end("worker_lost", _NONE_THERE)
+            return
+        except PlaceError as error:
+            one.course.end(
+                "worker_lost", Problem(code="worker_lost", message=str(error), next_step=_START_AGAIN)
+            )
             return
         one.course.advance("worker_ready")
         worker.exited.add_done_callback(lambda _: one.course.lose(_LOST))

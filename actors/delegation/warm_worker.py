@@ -16,6 +16,7 @@ from typing import Final
 from actors.sandbox import level
 from actors.sandbox.quarters import MAILBOX
 from ipc.endpoints import RunPlace
+from ipc.errors import PlaceError
 
 _NAME: Final = re.compile(r"w-(\d+)-(\d+)")
 _MODULE: Final = "actors.worker"
@@ -59,12 +60,13 @@ class WarmWorker:
 
 
 async def find_worker(place: RunPlace) -> WarmWorker:
-    """Wait for a live worker; the caller sets the deadline."""
-    while True:
+    """Wait for a live worker; the caller sets the deadline. Raises `PlaceError` when none can come."""
+    while place.workers_directory.is_dir():
         worker = newest_worker(place)
         if worker is not None:
             return worker
         await asyncio.sleep(_POLL_S)
+    raise PlaceError(f"The run directory {place.directory} was removed by another program.")
 
 
 def newest_worker(place: RunPlace) -> WarmWorker | None:
