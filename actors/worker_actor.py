@@ -27,8 +27,8 @@ from ipc.messages import (
 
 FINISH_S: Final = 10.0
 """How long the parent may take to accept the end of a delegation."""
-LEASE_S: Final = 2.0
-"""How often a working worker makes sure that its parent is there."""
+LEASE_S: Final = 1.0
+"""How often a working worker tells its parent that it is there, and makes sure of the parent."""
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +73,10 @@ class Worker(Actor):
             if task is not None:
                 task.cancel()
 
+    def subagent(self, start: StartDelegation, peer: Peer) -> Subagent:
+        """Who plays the task, and with which tools."""
+        return Subagent(start, peer, worker_tools(Workspace(Path(start.workspace))), EFFECTS)
+
     def _begin(self, start: StartDelegation, peer: Peer) -> Answer:
         if self._peer is not None:
             return Refused(
@@ -80,8 +84,7 @@ class Worker(Actor):
                 message="This worker has its task already, and takes no second one.",
                 next_step="Ask the next worker.",
             )
-        tools = worker_tools(Workspace(Path(start.workspace)))
-        self._subagent = subagent = Subagent(start, peer, tools, EFFECTS)
+        self._subagent = subagent = self.subagent(start, peer)
         self._playing = asyncio.ensure_future(subagent.play())
         self._serving = asyncio.ensure_future(self._serve(self._playing, subagent.agent_id, peer))
         self._peer = peer

@@ -65,6 +65,7 @@ class WorkerHost:
         if pid == 0:
             self._be_worker(host)
         status = _wait_for(pid)
+        self._note_end(pid, status)
         folder = self._folder(pid)
         was_ready = (folder / MAILBOX).exists()
         end_all()
@@ -93,6 +94,11 @@ class WorkerHost:
         finally:
             logging.shutdown()
             os._exit(status)
+
+    def _note_end(self, pid: int, status: int | None) -> None:
+        """Tell the parent, who can see that a worker has ended, but not how."""
+        with contextlib.suppress(OSError):
+            self._place.worker_end.write_text(f"{pid} {status}", encoding="utf-8")
 
     def _folder(self, pid: int) -> Path:
         return self._place.workers_directory / f"w-{self._number}-{pid}"

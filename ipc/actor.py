@@ -102,9 +102,18 @@ class Actor:
         on_command: CommandHandler | None = None,
         on_fact: FactHandler | None = None,
         on_gone: Callable[[], None] | None = None,
+        admits: Callable[[int], bool] | None = None,
     ) -> Link:
         """Connect to another actor's mailbox."""
-        return Link(self.channel, self.name, address, on_command=on_command, on_fact=on_fact, on_gone=on_gone)
+        return Link(
+            self.channel,
+            self.name,
+            address,
+            on_command=on_command,
+            on_fact=on_fact,
+            on_gone=on_gone,
+            admits=admits,
+        )
 
     def stop(self, reason: str) -> None:
         """End this process in good order; may be called at any time, also twice."""

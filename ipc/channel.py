@@ -24,6 +24,10 @@ HIGH_WATER: Final = 100_000
 """Commands and replies queued for one peer."""
 FACTS_HIGH_WATER: Final = 5_000
 """Facts queued for one subscriber; a slow one loses those past it, and its sequence numbers tell."""
+WARY_QUEUE: Final = 4
+"""Messages that a peer who may be hostile can have waiting here."""
+WARY_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes of one such message; with more, the connection is broken off."""
 _DRAIN_BATCH: Final = 512
 """Messages taken in one go before the loop may do something else."""
 _HEARTBEAT_MS: Final = 200
@@ -49,13 +53,20 @@ class Channel:
         self._context = zmq.Context()
         self._sockets: list[Socket] = []
 
-    def socket(self, kind: Kind, on_frames: Callable[[list[bytes]], None] | None = None) -> "Socket":
-        """Open a socket; `on_frames` gets each message as its list of frames. Raises `OSError`."""
+    def socket(
+        self, kind: Kind, on_frames: Callable[[list[bytes]], None] | None = None, *, wary: bool = False
+    ) -> "Socket":
+        """Open a socket; `on_frames` gets each message as its list of frames. Raises `OSError`.
+
+        A `wary` one takes no more of our memory than `WARY_QUEUE` messages of `WARY_LIMIT` bytes.
+        """
         with _as_os_error():
             raw = self._context.socket(_KINDS[kind])
         raw.linger = LINGER_MS
         raw.sndhwm = raw.rcvhwm = FACTS_HIGH_WATER if kind in ("pub", "sub") else HIGH_WATER
         raw.maxmsgsize = self.frame_limit + _SLACK
+        if wary:
+            raw.rcvhwm, raw.maxmsgsize = WARY_QUEUE, min(WARY_LIMIT, raw.maxmsgsize)
         raw.set(zmq.HEARTBEAT_IVL, _HEARTBEAT_MS)
         raw.set(zmq.HEARTBEAT_TIMEOUT, _SILENCE_MS)
         raw.set(zmq.HEARTBEAT_TTL, _SILENCE_MS)

@@ -103,6 +103,11 @@ class RunPlace:
         else:
             self.no_wall.touch(mode=0o600)
 
+    @property
+    def worker_end(self) -> Path:
+        """File in which the worker host notes how its last worker ended, as `PID STATUS`."""
+        return self.directory / "worker-end"
+
     def go_on_with(self, session_id: str) -> None:
         """Give the run another session, for whoever joins or asks from now on; its first prompt is over."""
         self.run = self.run._replace(session_id=session_id, prompt=None)

@@ -167,13 +167,16 @@ class Link:
         on_command: CommandHandler | None = None,
         on_fact: FactHandler | None = None,
         on_gone: Callable[[], None] | None = None,
+        admits: Callable[[int], bool] | None = None,
     ) -> None:
+        """`admits` is for a peer that may be hostile: told a size, it may have the message dropped."""
         self._channel = channel
         self._conversations = Conversations(
             sender, on_command or refuse, on_fact or _ignore, channel.frame_limit
         )
         self._gone = on_gone
-        self._socket = channel.socket("dealer", self._receive)
+        self._admits = admits
+        self._socket = channel.socket("dealer", self._receive, wary=admits is not None)
         self._socket.on_gone(self._peer_gone)
         self._socket.connect(address)
 
@@ -189,7 +192,8 @@ class Link:
         self._channel.forget(self._socket)
 
     def _receive(self, frames: list[bytes]) -> None:
-        self._conversations.receive(frames[-1], self, self._socket.send)
+        if self._admits is None or self._admits(len(frames[-1])):
+            self._conversations.receive(frames[-1], self, self._socket.send)
 
     def _peer_gone(self) -> None:
         self._conversations.peer_gone()

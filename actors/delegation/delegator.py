@@ -12,9 +12,11 @@ from actors.conversation import Conversation
 from actors.delegation.check import check_findings
 from actors.delegation.course import CANCELLED, OUT_OF_TIME, Course
 from actors.delegation.fork import Fork, fork, mint_agent_id
+from actors.delegation.gate import decode_message
 from actors.delegation.normalize import normalize
 from actors.delegation.relay import Relay
 from actors.delegation.warm_worker import WarmWorker, find_worker
+from actors.delegation.watch import Watch
 from actors.delegation.witness import Witness
 from actors.files.workspace import Workspace
 from actors.provider.interface import Provider
@@ -44,7 +46,7 @@ GRACE_PART: Final = 1 / 5
 EXIT_S: Final = 1.0
 """How long a killed worker may take to be gone; the kernel frees its memory meanwhile."""
 DETAIL_LIMIT: Final = 120
-_LOST: Final = "The worker process ended before it had a result."
+_ASSISTANT: Final = b'{"role":"assistant"'
 _NONE_THERE: Final = Problem(
     code="worker_lost", message="No worker process was ready; the log says why.", next_step="Try again."
 )
@@ -54,7 +56,14 @@ _START_AGAIN: Final = "Do without a subagent; tell the user to start Fido again.
 class Connect(Protocol):
     """Opens a connection to a worker."""
 
-    def __call__(self, address: str, *, on_command: CommandHandler) -> Link: ...
+    def __call__(
+        self,
+        address: str,
+        *,
+        on_command: CommandHandler,
+        on_gone: Callable[[], None],
+        admits: Callable[[int], bool],
+    ) -> Link: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +77,8 @@ class _Delegation:
     course: Course
     witness: Witness
     relay: Relay
+    queued: int
+    """Further delegations of the same message."""
 
 
 class Delegator:
@@ -111,7 +122,9 @@ class Delegator:
     def _prepared(self, request: DelegateInput, invocation: Invocation) -> _Delegation:
         agent_id = mint_agent_id(secrets.token_hex, self._agent_ids)
         self._agent_ids.add(agent_id)
-        frozen = fork(self._conversation(), invocation.call_id, agent_id, request)
+        conversation = self._conversation()
+        frozen = fork(conversation, invocation.call_id, agent_id, request)
+        queued = _behind(conversation, invocation.call_id)
         asked_ms = request.timeout_ms or self._limits.timeout_ms
         timeout_s = min(asked_ms, self._limits.max_timeout_ms) / 1000
 
@@ -122,7 +135,7 @@ class Delegator:
         course = Course()
         witness = Witness(agent_id, self._workspace, self._limits.max_tool_rounds, show)
         relay = Relay(frozen, course, witness, self._provider, self._recorder, self._limits)
-        one = _Delegation(frozen, request, invocation.call_id, timeout_s, course, witness, relay)
+        one = _Delegation(frozen, request, invocation.call_id, timeout_s, course, witness, relay, queued)
         return one
 
     async def _run(self, one: _Delegation) -> None:
@@ -141,19 +154,26 @@ class Delegator:
             )
             return
         one.course.advance("worker_ready")
-        worker.exited.add_done_callback(lambda _: one.course.lose(_LOST))
-        async with _ended(worker), self._linked(one, worker) as link:
-            await self._play(one, link)
+        try:
+            async with _ended(worker), self._linked(one, worker) as link:
+                await self._play(one, link)
+        except OSError as error:
+            one.course.lose(f"The worker could not be reached: {error.strerror}.")
 
     @contextlib.asynccontextmanager
     async def _linked(self, one: _Delegation, worker: WarmWorker) -> AsyncIterator[Link]:
         """A connection to the worker; behind it nothing of the delegation is left in this process."""
-        link = self._connect(worker.address, on_command=one.relay.serve)
+        watch, gone = Watch(one.course, self._limits.idle_ms / 1000), asyncio.Event()
+        link = self._connect(
+            worker.address, on_command=one.relay.serve, on_gone=gone.set, admits=watch.admits
+        )
+        watching = asyncio.ensure_future(watch.until_lost(worker, gone))
         try:
             yield link
         except asyncio.CancelledError:
             one.course.end("cancel", CANCELLED)
         finally:
+            watching.cancel()
             worker.kill()  # it serves once, and nothing of it is needed any more
             link.close()
             await one.relay.stopped()
@@ -203,6 +223,7 @@ class Delegator:
                 status=result.status,
                 duration_ms=one.course.elapsed_ms(),
                 problem=problem,
+                usage=one.witness.usage,
             )
         )
         return result.encoded()
@@ -216,8 +237,17 @@ class Delegator:
                 elapsed_ms=one.course.elapsed_ms(),
                 active=active,
                 usage=one.witness.usage,
+                queued=one.queued,
             )
         )
+
+
+def _behind(conversation: Conversation, call_id: str) -> int:
+    """How many delegations of the same message come behind a call."""
+    batch = next(each for each in reversed(conversation.messages) if each.startswith(_ASSISTANT))
+    calls = decode_message(batch).calls()
+    at = next(position for position, call in enumerate(calls) if call.id == call_id)
+    return sum(call.name == "delegate" for call in calls[at + 1 :])
 
 
 async def _hand_in(one: _Delegation, link: Link, within_s: float) -> None:

@@ -9,6 +9,7 @@ from actors.conversation import Conversation, encode_user
 from actors.delegation.course import OUT_OF_TIME
 from actors.delegation.objects import has_result
 from actors.delegation.policy import refusal
+from actors.delegation.shortener import TailShortener
 from actors.delegation.wording import HAND_IN, REPAIR
 from actors.invocation import AnyTool, InvocationGuard
 from actors.provider.relayed import RelayedProvider
@@ -36,6 +37,7 @@ class Subagent:
         self._provider = RelayedProvider(peer, start.agent_id)
         # The fork stays one opaque piece: it is never sent back, only what lies behind it is.
         self._conversation = Conversation(b"", [start.fork, *start.opening], fork_count=1)
+        self._shortener = TailShortener(len(start.opening))
         guard = InvocationGuard(tools, _Open(), _Unwatched())
         self._invoker = ReadOnlyInvoker(start.agent_id, effects, guard)
         self._time_is_up = asyncio.Event()
@@ -68,7 +70,12 @@ class Subagent:
 
     async def _turn(self, invoker: Invoker, max_rounds: int) -> TurnOutcome:
         return await run_turn(
-            self._conversation, self._provider, invoker, _Unwatched(), max_rounds=max_rounds
+            self._conversation,
+            self._provider,
+            invoker,
+            _Unwatched(),
+            max_rounds=max_rounds,
+            compactor=self._shortener,
         )
 
 

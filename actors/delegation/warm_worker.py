@@ -10,6 +10,7 @@ import os
 import re
 import select
 import signal
+import time
 from pathlib import Path
 from typing import Final
 
@@ -21,12 +22,16 @@ from ipc.errors import PlaceError
 _NAME: Final = re.compile(r"w-(\d+)-(\d+)")
 _MODULE: Final = "actors.worker"
 _POLL_S: Final = 0.005
+_REAPED_S: Final = 0.2
+"""How long a host may take to reap a worker and to note its end."""
 
 
 class WarmWorker:
     """A live worker process, held by its pidfd so that its number can't come to mean another one."""
 
-    def __init__(self, path: Path, pid: int, pidfd: int) -> None:
+    def __init__(self, path: Path, pid: int, pidfd: int, ends: Path) -> None:
+        """`ends` is where the host notes how its last worker ended."""
+        self._ends = ends
         self.address = f"ipc://{path}"
         self.pid = pid
         self._pidfd = pidfd
@@ -45,6 +50,25 @@ class WarmWorker:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
+
+    def is_stopped(self) -> bool:
+        """Whether a signal keeps the process from running."""
+        try:
+            state = Path(f"/proc/{self.pid}/stat").read_bytes().rpartition(b") ")[2][:1]
+        except OSError:
+            return False
+        return state == b"T"
+
+    async def status(self) -> int | None:
+        """The ended process's exit status, or minus its signal; null when its host does not tell in time."""
+        give_up = time.monotonic() + _REAPED_S
+        while time.monotonic() < give_up:
+            with contextlib.suppress(OSError, ValueError):
+                pid, status = map(int, self._ends.read_text(encoding="utf-8").split())
+                if pid == self.pid:
+                    return status
+            await asyncio.sleep(_POLL_S)
+        return None
 
     def close(self) -> None:
         """Stop watching."""
@@ -80,7 +104,7 @@ def newest_worker(place: RunPlace) -> WarmWorker | None:
         with contextlib.suppress(OSError):
             pidfd = os.pidfd_open(pid)
             if not _has_ended(pidfd) and _is_worker(pid, place) and _is_walled(pid, place):
-                return WarmWorker(path, pid, pidfd)
+                return WarmWorker(path, pid, pidfd, place.worker_end)
             os.close(pidfd)
     return None
 

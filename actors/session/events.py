@@ -217,6 +217,8 @@ class DelegationEnded(Event, frozen=True):
     """Milliseconds from start to result."""
     problem: Problem | None = None
     """Why it is not `completed`."""
+    usage: Usage = Usage()
+    """What all its requests used; each is a `UsageRecorded`, too."""
 
 
 class UsageRecorded(Event, frozen=True):
