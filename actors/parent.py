@@ -15,6 +15,7 @@ from actors.compaction.compactor import Compactor
 from actors.compaction.memory import Memory
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.delegation.delegator import Delegator
+from actors.delegation.requirement import standing
 from actors.directories import state_directory
 from actors.files.workspace import Workspace
 from actors.invocation import InvocationGuard
@@ -28,6 +29,7 @@ from actors.prompts.system_message import system_message
 from actors.provider.opening import open_provider
 from actors.restarts import REOPEN, START_REFUSED
 from actors.resume import ResumeRefused, check_session, running_sessions
+from actors.sandbox.level import probe
 from actors.session.history import History
 from actors.session.invariants import CHECK, Invariants
 from actors.session.ledger import Ledger
@@ -117,6 +119,8 @@ class Parent(Actor):
         self._recorder = Recorder(self._opened.log, self.publish, settings.prices, folds, self._history)
         rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
         self._approvals = Approvals(rules, settings.mode, self.publish, self._recorder)
+        self._standing = standing(settings.sandbox, probe())
+        self.place.wall(up=settings.sandbox != "off")
         self._delegator = Delegator(
             self.place,
             self.link,
@@ -125,6 +129,7 @@ class Parent(Actor):
             self._provider,
             settings.delegation,
             lambda: self._conversation,
+            self._standing.problem,
         )
         store = self.link(self.place.mailbox("plan_store"))
         self._plans = PlanClient(store, self._recorder.plan_written, session_id, ledger.deeds)
@@ -149,6 +154,7 @@ class Parent(Actor):
         taken = self._history.turn_of(run.id)
         self._take_up("The session is still being opened")
         self._open_session(taken or self._history.turns + 1)
+        self.publish(self._standing.notice)
         await self._tell_recovery()
         for notice in self._opened.notices:
             self._recorder.notice("warning", notice)

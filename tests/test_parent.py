@@ -59,7 +59,10 @@ class WatchedParent(Parent):
         super().publish(fact)
 
     def notices(self) -> list[str]:
-        return [fact.message for fact in self.told if isinstance(fact, NoticeRaised)]
+        """All but the first, which tells how subagents are held."""
+        first, *others = [fact.message for fact in self.told if isinstance(fact, NoticeRaised)]
+        assert "Landlock" in first
+        return others
 
 
 @asynccontextmanager

@@ -3,39 +3,48 @@
 import pytest
 
 from actors.delegation.requirement import BARRED, standing
+from actors.sandbox.level import Level
 from actors.settings import Sandbox
 
-WALL = "Subagents can write nothing."
-HOLE = "This kernel has no Landlock, which keeps subagents from writing."
+WHOLE = Level(landlock=7, seccomp=True)
+LACKING = (
+    Level(landlock=0, seccomp=True),
+    Level(landlock=7, seccomp=False),
+    Level(landlock=0, seccomp=False),
+)
 
 
 @pytest.mark.parametrize("required", ["require", "best-effort"])
-def test_a_whole_wall_lets_everybody_work_and_is_told_once(required: Sandbox) -> None:
-    notice, barred = standing(required, whole=True, wall=WALL)
-    assert (notice.level, notice.message, barred) == ("info", WALL, None)
+def test_a_whole_wall_lets_everybody_work_and_is_told_without_alarm(required: Sandbox) -> None:
+    found = standing(required, WHOLE)
+    assert found.whole
+    assert found.problem is None
+    assert found.notice.level == "info"
+    assert "Landlock (ABI 7) and seccomp" in found.notice.message
 
 
-def test_a_wall_with_a_hole_bars_delegations_and_says_what_would_allow_them() -> None:
-    notice, barred = standing("require", whole=False, wall=HOLE)
-    assert barred is not None
-    assert barred.code == BARRED
-    assert HOLE in barred.message
-    assert "best-effort" in barred.next_step
-    assert notice.level == "warning"
-    assert notice.message == f"{barred.message} {barred.next_step}"
+@pytest.mark.parametrize("level", LACKING)
+def test_a_wall_that_lacks_a_part_bars_delegations_and_says_what_to_do(level: Level) -> None:
+    found = standing("require", level)
+    assert found.problem is not None
+    assert found.problem.code == BARRED
+    assert level.sentence[1:] in found.problem.message
+    assert "best-effort" in found.problem.next_step
+    assert found.notice.level == "warning"
+    assert found.notice.message == f"{found.problem.message} {found.problem.next_step}"
 
 
-def test_best_effort_works_behind_what_there_is_and_warns() -> None:
-    notice, barred = standing("best-effort", whole=False, wall=HOLE)
-    assert barred is None
-    assert notice.level == "warning"
-    assert HOLE in notice.message
+@pytest.mark.parametrize("level", LACKING)
+def test_best_effort_works_behind_what_there_is_and_warns(level: Level) -> None:
+    found = standing("best-effort", level)
+    assert found.problem is None
+    assert found.notice.level == "warning"
+    assert level.sentence[1:] in found.notice.message
 
 
-@pytest.mark.parametrize("whole", [True, False])
-def test_a_wall_that_is_turned_off_is_never_silent(whole: bool) -> None:
-    notice, barred = standing("off", whole=whole, wall=WALL)
-    assert barred is None
-    assert notice.level == "warning"
-    assert "off" in notice.message
-    assert WALL not in notice.message
+@pytest.mark.parametrize("level", [WHOLE, *LACKING])
+def test_a_wall_that_is_turned_off_is_never_silent(level: Level) -> None:
+    found = standing("off", level)
+    assert (found.whole, found.problem) == (False, None)
+    assert found.notice.level == "warning"
+    assert '"off"' in found.notice.message

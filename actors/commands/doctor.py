@@ -17,6 +17,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel
 
 from actors import __version__
+from actors.delegation.requirement import standing
 from actors.directories import state_directory, user_file
 from actors.files.rg import find_rg
 from actors.sandbox.level import Level, probe
@@ -157,15 +158,10 @@ def _search() -> Finding:
 
 
 def sandbox(wanted: Sandbox, here: Level) -> Finding:
-    """What the kernel holds a subagent with, judged by what the setting asks for."""
-    if wanted == "off":
-        text = f"off: policy alone holds a subagent; {here.sentence}, if it were on"
-        return Finding("sandbox", "note", text, "Set sandbox to require, which is the default.")
-    if here.complete:
-        return Finding("sandbox", "ok", here.sentence)
-    if wanted == "best-effort":
-        return Finding("sandbox", "note", f"best-effort: {here.sentence}", here.next_step)
-    return Finding("sandbox", "bad", f"{here.sentence}, so Fido does not delegate", here.next_step)
+    """What holds a subagent, judged by what the setting asks for."""
+    found = standing(wanted, here)
+    state: State = "ok" if found.whole else "bad" if found.barred else "note"
+    return Finding("sandbox", state, found.sentence, found.next_step)
 
 
 def _terminal() -> Finding:

@@ -1,38 +1,52 @@
-"""Whether a subagent may work behind the wall that there is, and what a person is told of it (pure)."""
+"""What a person requires of the wall around subagents, and what follows where it is not whole (pure)."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from actors.sandbox.level import Level
 from actors.settings import Sandbox
-from ipc.messages import Level, NoticeRaised, Problem
+from ipc.messages import NoticeRaised, Problem
 
-BARRED = "sandbox_unavailable"
+BARRED: Final = "sandbox_unavailable"
 """The code of a delegation that was refused because the wall is not whole."""
+_TURN_ON: Final = 'Set sandbox = "require", the default, to have it again.'
 
 
 class Standing(NamedTuple):
-    """What holds for every delegation of this run."""
+    """What holds for every delegation of a run."""
 
-    notice: NoticeRaised
-    barred: Problem | None
-    """Why nothing can be delegated, if so."""
+    whole: bool
+    """Whether subagents work behind the whole wall."""
+    barred: bool
+    """Whether none may work at all."""
+    sentence: str
+    """What holds a subagent here, and what does not."""
+    next_step: str = ""
+    """What a person can do about it; empty when the wall is whole."""
+
+    @property
+    def notice(self) -> NoticeRaised:
+        """What a person is told when a session is opened."""
+        message = f"{self.sentence} {self.next_step}".strip()
+        return NoticeRaised(level="info" if self.whole else "warning", message=message)
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why nothing can be delegated, if so."""
+        if not self.barred:
+            return None
+        return Problem(code=BARRED, message=self.sentence, next_step=self.next_step)
 
 
-def standing(required: Sandbox, *, whole: bool, wall: str) -> Standing:
-    """Judge a wall, `wall` being one sentence on what it holds and what it lacks."""
+def standing(required: Sandbox, level: Level) -> Standing:
+    """Judge what the kernel has by what is required."""
+    held = f"{level.sentence[0].upper()}{level.sentence[1:]}"
     if required == "off":
-        off = 'sandbox is "off" in the settings: nothing but their tools keeps subagents from writing.'
-        return Standing(_notice("warning", off), None)
-    if whole:
-        return Standing(_notice("info", wall), None)
+        sentence = 'No wall holds a subagent: sandbox is "off", only its own tools keep it from writing.'
+        return Standing(whole=False, barred=False, sentence=sentence, next_step=_TURN_ON)
+    if level.complete:
+        return Standing(whole=True, barred=False, sentence=f"{held}.")
     if required == "best-effort":
-        return Standing(_notice("warning", f'{wall} They run so, since sandbox is "best-effort".'), None)
-    barred = Problem(
-        code=BARRED,
-        message=f"{wall} So no subagent runs here.",
-        next_step='To delegate all the same, set sandbox = "best-effort" in your own config.toml.',
-    )
-    return Standing(_notice("warning", f"{barred.message} {barred.next_step}"), barred)
-
-
-def _notice(level: Level, message: str) -> NoticeRaised:
-    return NoticeRaised(level=level, message=message)
+        sentence = f'{held}. Subagents work so, since sandbox is "best-effort".'
+        return Standing(whole=False, barred=False, sentence=sentence, next_step=level.next_step)
+    sentence = f"{held}. So no subagent works here."
+    return Standing(whole=False, barred=True, sentence=sentence, next_step=level.next_step)
