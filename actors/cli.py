@@ -12,10 +12,13 @@ from actors.directories import state_directory
 from actors.environment import without_keys
 from actors.last_words import say
 from actors.restarts import REOPEN
+from ipc import kernel
 from ipc.endpoints import FRAME_LIMIT, Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
 
 USAGE_STATUS = 2
+OPEN_FILES = 64
+"""A screen has 34 at a time, a parent 31, and as many again with a second screen."""
 _NOT_FLAGS = frozenset({"prompt", "workspace", "session", "version", "name", "session_id"})
 
 
@@ -96,6 +99,11 @@ def _require_terminal() -> None:
 
 
 def _supervised(options: Namespace, prompt: str | None, front: Literal["ui", "headless"]) -> int:
+    allowed = kernel.allow_open_files(OPEN_FILES)
+    if allowed < OPEN_FILES:
+        raise PlaceError(
+            f"a process may open {allowed} files here, and Fido needs {OPEN_FILES}: ulimit -n {OPEN_FILES}"
+        )
     place = create_run(run_root(dict(os.environ)), _run(options, new_id(), prompt, front))
     from actors.processes import supervise
 

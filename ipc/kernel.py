@@ -64,6 +64,17 @@ def gain_nothing() -> None:
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 
+def allow_open_files(wanted: int) -> int:
+    """Let this process and those it starts open so many files, where the system does; return how many."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < wanted:
+        soft = min(wanted, hard) if hard >= 0 else wanted
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft < 0 else soft
+
+
 def keep_freed_memory() -> None:
     """Let malloc keep what is freed for the next request, instead of giving it back to the kernel.
 
@@ -114,7 +125,7 @@ def drop_capabilities() -> None:
 
 
 def _last_capability() -> int:
-    with open("/proc/sys/kernel/cap_last_cap", encoding="ascii") as file:
+    with open("/proc/sys/kernel/cap_last_cap", encoding="utf-8") as file:
         return int(file.read())
 
 
