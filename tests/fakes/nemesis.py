@@ -10,7 +10,7 @@ import random
 import select
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -34,17 +34,17 @@ FATAL = frozenset({"guard", "supervisor", "headless"})
 """Whose end is the program's end."""
 CUT_SHORT = "Input data was truncated"
 """What a strict server says of a request whose sender was killed."""
-_SWITCHES = (b"\x1b[?1049", b"\x1b[?1000", b"\x1b[?2004")
-"""Other screen, mouse and paste mode: the last word about each has to be `l`."""
 
 
 class Life:
     """One life of the program."""
 
-    def __init__(self, scene: "Scene", name: str) -> None:
+    def __init__(
+        self, scene: "Scene", name: str, front: str, under: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
         print(f"FIDO_SEED={SEED}, {name}")
         self.chance = random.Random(f"{SEED} {name}")
-        self.front = self.chance.choice(("headless", "ui"))
+        self.front = front or self.chance.choice(("headless", "ui"))
         self.has_to_end = False
         """Whether somebody was struck whose end is the program's end."""
         self._gate = -1
@@ -53,7 +53,18 @@ class Life:
         self._struck = 0.0
         scene.model.mark(0)
         words = [*GUARD, *(["run"] if self.front == "headless" else []), "go", "--session", scene.session]
-        self._program = TerminalProgram(words, COLUMNS, 30, scene.environment, scene.workspace)
+        environment = scene.environment | environment
+        self._program = TerminalProgram([*under, *words], COLUMNS, 30, environment, scene.workspace)
+
+    @property
+    def status(self) -> int:
+        """The exit status, when it has ended."""
+        return self._program.process.returncode
+
+    @property
+    def told(self) -> str:
+        """What stands in the terminal."""
+        return self._program.text
 
     def starts(self) -> None:
         """Let the start come to a random moment."""
@@ -66,7 +77,7 @@ class Life:
         self._scene.model.mark(request, spoil or hold)
         if request > COMMAND_AT:
             self._open_gate()
-        self._until(self._scene.model.reached.is_set, "the moment")
+        self._until(lambda: self._scene.model.reached.is_set() or self._program.ended, "the moment")
         self.passes(self.chance.uniform(0, SOON_S))
 
     def roles(self) -> dict[int, str]:
@@ -99,23 +110,28 @@ class Life:
         for pid in self.roles():
             kill(pid, number)
 
-    def goes_on(self, fault: Fault) -> None:
-        """Let it live on until its turn is over, end it in good order, and look at everything behind it."""
+    def goes_on(self, fault: Fault) -> float:
+        """Let it live on until its turn is over, end it in good order, and look at everything behind it.
+
+        Return the seconds from the strike until the turn was over or, where that has to be, the program.
+        """
         self._struck = self._struck or time.monotonic()
         self._scene.server.open(self._name)
         self._open_gate()
         if not self.has_to_end:
             self._until(self._is_idle, "the turn to end", LIMIT_S)
-            fault.took(time.monotonic() - self._struck)
+            took = time.monotonic() - self._struck
             self._leave()
         try:
             self._until(lambda: self._program.ended and not self.roles(), "everybody to end", SETTLE_S)
         finally:
             fault.note(orphans=len(self.roles()))
         if self.has_to_end:
-            fault.took(time.monotonic() - self._struck)
+            took = time.monotonic() - self._struck
+        fault.took(took)
         self._check_terminal()
         self._scene.check(fault)
+        return took
 
     def passes(self, seconds: float) -> None:
         """Let time go by; what is drawn meanwhile is taken."""
@@ -154,17 +170,17 @@ class Life:
         return self._program.ended or header.rstrip().endswith("ready")
 
     def _leave(self) -> None:
+        if self._program.ended:
+            return
         if self.front == "ui" and self.chance.random() < 0.5:
             self._program.type("/quit" + ENTER)
         else:
             kill(self._program.process.pid, signal.SIGTERM)
 
     def _check_terminal(self) -> None:
-        assert self._program.modes == self._program.modes_before
         self._program.take()
-        for switch in _SWITCHES:
-            _, used, rest = bytes(self._program.written).rpartition(switch)
-            assert not used or rest.startswith(b"l"), switch
+        assert self._program.is_given_back
+        assert b"Traceback" not in self._program.written, self.told
 
 
 class Scene:
@@ -185,9 +201,11 @@ class Scene:
         )
 
     @contextmanager
-    def life(self, name: str) -> Iterator[Life]:
-        """One life of the program; nothing of it is left behind."""
-        life = Life(self, name)
+    def life(
+        self, name: str, *, front: str = "", under: Sequence[str] = (), **environ: str
+    ) -> Iterator[Life]:
+        """One life of the program, started by the command `under`; nothing of it is left behind."""
+        life = Life(self, name, front, under, environ)
         try:
             yield life
         finally:

@@ -1,7 +1,7 @@
 """Kills, stops and network faults at random moments of a start and of a turn that touches everything.
 
-Behind each: nobody is left, every call has its one result, the log can be read, no acknowledged plan update is
-lost, no command has run twice, and the terminal is as before. Moments and victims follow from `FIDO_SEED`;
+Behind each: nobody is left, every call has its one result, the log can be read, no acknowledged plan update
+is lost, no command has run twice, and the terminal is as before. Moments and victims follow from `FIDO_SEED`;
 `FIDO_FAULTS=long` plays more than a thousand.
 """
 
