@@ -1,6 +1,7 @@
 """The invocation guard: from a call as a model makes it to exactly one result."""
 
 import asyncio
+import contextlib
 import json
 from typing import ClassVar
 
@@ -65,6 +66,10 @@ class Echo:
             case "wait":
                 self.waiting.set()
                 await asyncio.Event().wait()
+            case "keep":
+                self.waiting.set()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.Event().wait()
             case "exit 1":
                 return ToolOutput("it failed", ok=False)
         return ToolOutput(given.text * given.times)
@@ -199,6 +204,22 @@ def test_a_cancelled_call_is_told_to_the_watcher_and_raised() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+        assert watcher.told == [("started", "1"), ("cancelled", "1")]
+
+    asyncio.run(whole())
+
+
+def test_a_call_that_hands_in_its_result_although_it_was_cancelled_counts_as_cancelled() -> None:
+    async def whole() -> None:
+        echo, watcher = Echo(), Watcher()
+        guard = InvocationGuard({"echo": echo}, Gate(), watcher)
+        running = asyncio.ensure_future(
+            guard.invoke(ToolCall(id="1", name="echo", arguments='{"text": "keep"}'))
+        )
+        await echo.waiting.wait()
+        running.cancel()
+        result = await running
+        assert (result.content, result.status) == ("keep", "cancelled")
         assert watcher.told == [("started", "1"), ("cancelled", "1")]
 
     asyncio.run(whole())

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.calls import ToolResult
 from actors.conversation import Conversation
 from actors.provider.interface import ProviderError
 from actors.turn import TurnOutcome, run_turn
@@ -95,6 +96,32 @@ def test_a_cancel_answers_every_open_call_and_keeps_what_was_finished() -> None:
         assert contents[0] == "result of 1"
         assert all(json.loads(content)["error"]["code"] == "cancelled" for content in contents[1:])
         assert "3" not in invoker.began
+
+    asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
+
+
+def test_a_call_that_hands_in_its_result_although_it_was_cancelled_is_the_last_one() -> None:
+    class HandingIn(ScriptedInvoker):
+        async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
+            try:
+                return await super().invoke(call)
+            except asyncio.CancelledError:
+                return ToolResult("what there was", "cancelled")
+
+    async def whole() -> None:
+        invoker, history = HandingIn(), conversation()
+        invoker.gates["1"] = asyncio.Event()
+        provider = ScriptedProvider([calls("write:1", "write:2")])
+        turn = asyncio.ensure_future(run_turn(history, provider, invoker, Recording()))
+        await invoker.waiting.wait()
+        turn.cancel()
+        assert (await turn).status == "cancelled"
+        assert result_ids(history) == ["1", "2"]
+        first, second = [message["content"] for message in spoken(history) if message["role"] == "tool"]
+        assert first == "what there was"
+        assert json.loads(second)["error"]["code"] == "cancelled"
+        assert invoker.began == ["1"]
+        assert len(provider.bodies) == 1
 
     asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
 

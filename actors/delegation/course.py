@@ -25,6 +25,10 @@ class Course:
         """Why it ended; null while it has not, and when it came to its end by itself."""
         self._started = time.monotonic()
 
+    def begin(self) -> None:
+        """Start its clock anew, now that it is its turn."""
+        self._started = time.monotonic()
+
     def advance(self, event: DelegationEvent) -> None:
         """Take an event that ends nothing."""
         self.state = advance(DELEGATION, self.state, event)

@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
+import msgspec
+
 from actors.conversation import Conversation
-from actors.delegation.check import check_findings
+from actors.delegation.check import CHECK_S, check_findings
 from actors.delegation.course import CANCELLED, OUT_OF_TIME, Course
 from actors.delegation.fork import Fork, fork, mint_agent_id
 from actors.delegation.gate import decode_message
 from actors.delegation.normalize import normalize
 from actors.delegation.relay import Relay
+from actors.delegation.result import DelegateResult
 from actors.delegation.warm_worker import WarmWorker, find_worker
 from actors.delegation.watch import Watch
 from actors.delegation.witness import Witness
@@ -45,6 +48,8 @@ GRACE_S: Final = 20.0
 GRACE_PART: Final = 1 / 5
 EXIT_S: Final = 1.0
 """How long a killed worker may take to be gone; the kernel frees its memory meanwhile."""
+CHECK_CANCELLED_S: Final = 0.05
+"""Longest look at the findings of a delegation that a person has just cancelled."""
 DETAIL_LIMIT: Final = 120
 _ASSISTANT: Final = b'{"role":"assistant"'
 _NONE_THERE: Final = Problem(
@@ -111,9 +116,10 @@ class Delegator:
     async def delegate(self, request: DelegateInput, invocation: Invocation) -> str:
         """Run one delegation; return the `delegate_result` as JSON, also when the task was cancelled."""
         one = self._prepared(request, invocation)
-        self._show(one, "starting", request.task)
         try:
             async with self._one_at_a_time:
+                one.course.begin()
+                self._show(one, "starting", request.task)
                 await self._run(one)
         except asyncio.CancelledError:
             one.course.end("cancel", CANCELLED)
@@ -208,12 +214,13 @@ class Delegator:
         )
 
     async def _result(self, one: _Delegation) -> str:
-        problem = one.course.problem
-        result = normalize(one.fork.agent_id, one.witness.texts(), problem)
+        is_cancelled = one.course.problem is CANCELLED
+        result = normalize(one.fork.agent_id, one.witness.texts(), _told(one))
         with contextlib.suppress(asyncio.CancelledError):  # then the findings stay unchecked
-            result = await check_findings(result, self._workspace)
-        phase = "cancelled" if problem is not None and problem.code == "cancelled" else result.status
-        self._show(one, phase, problem.message if problem else result.summary, active=False)
+            within_s = CHECK_CANCELLED_S if is_cancelled else CHECK_S
+            result = await check_findings(result, self._workspace, within_s)
+        phase = "cancelled" if is_cancelled else result.status
+        self._show(one, phase, result.error.message if result.error else result.summary, active=False)
         self._recorder.delegation_ended(
             DelegationEnded(
                 turn=self._recorder.turn,
@@ -222,7 +229,7 @@ class Delegator:
                 task=one.request.task,
                 status=result.status,
                 duration_ms=one.course.elapsed_ms(),
-                problem=problem,
+                problem=_problem(result),
                 usage=one.witness.usage,
             )
         )
@@ -240,6 +247,18 @@ class Delegator:
                 queued=one.queued,
             )
         )
+
+
+def _told(one: _Delegation) -> Problem | None:
+    """Why it ended, with the time that it had where that was why."""
+    problem = one.course.problem
+    if problem is None or problem != OUT_OF_TIME:
+        return problem
+    return msgspec.structs.replace(problem, message=f"The delegation ran out of its {one.timeout_s:g} s.")
+
+
+def _problem(result: DelegateResult) -> Problem | None:
+    return Problem(code=result.error.code, message=result.error.message) if result.error else None
 
 
 def _behind(conversation: Conversation, call_id: str) -> int:

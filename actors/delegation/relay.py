@@ -31,6 +31,8 @@ from ipc.messages import (
 
 EXTRA_REQUESTS: Final = 2
 """What a delegation needs beyond its rounds: the answer behind the last one, one to hand in the result."""
+STOP_S: Final = 1.0
+"""How long a stopped request may take to close its connection."""
 
 
 class Relay:
@@ -81,7 +83,7 @@ class Relay:
         """Stop the running request, and wait until nothing of it is left."""
         if self._request is not None:
             self._request.cancel()
-            await asyncio.wait({self._request})
+            await asyncio.wait({self._request}, timeout=STOP_S)
 
     async def _complete(self, tail: tuple[bytes, ...], peer: Peer) -> ModelCompleted | Refused:
         """Send the fork and the worker's messages behind it; its request extends the parent's."""
