@@ -19,7 +19,7 @@ from actors.process_tree import children
 from actors.sandbox.quarters import MAILBOX
 from actors.settings import Delegation
 from ipc.messages import Problem
-from tests.fakes.delegating import LONG_MS, SHORT_MS, Scene, worker
+from tests.fakes.delegation_scene import LONG_MS, SHORT_MS, Scene, worker
 from tests.fakes.launch import DEADLINE_S, Watched
 from tests.fakes.models import Step, conversation
 from tests.fakes.places import run_place
