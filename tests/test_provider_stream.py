@@ -277,7 +277,7 @@ def test_the_last_event_is_given_without_its_blank_line() -> None:
     assert decoder.finish() == [b"[DONE]"]
 
 
-@pytest.mark.parametrize("wire", [b"x" * (EVENT_LIMIT + 1), (b"data: " + b"x" * (1 << 20) + b"\n") * 17])
+@pytest.mark.parametrize("wire", [b"x" * (EVENT_LIMIT + 1), (b"data: " + b"x" * (1 << 20) + b"\n") * 5])
 def test_an_event_without_end_is_refused(wire: bytes) -> None:
     with pytest.raises(EventTooLargeError):
         EventDecoder().feed(wire)

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.provider.pieces import Pieces
 from ipc.messages import ToolCall
 
 DRAFT_SIZE: Final = 256
@@ -26,16 +27,14 @@ class _Draft:
     index: int | None
     id: str = ""
     name: str = ""
-    pieces: list[str] = field(default_factory=list)
+    pieces: Pieces = field(default_factory=Pieces)
 
     def arguments(self) -> str:
-        text = "".join(self.pieces)
-        self.pieces[:] = [text]
-        return text
+        return str(self.pieces)
 
     def is_complete(self) -> bool:
         """Whether the arguments are a whole object; decoded only when they end like one."""
-        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+        if not self.pieces.last.rstrip().endswith("}"):
             return False
         try:
             msgspec.json.decode(self.arguments())

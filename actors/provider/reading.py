@@ -17,6 +17,8 @@ from ipc.messages import StreamEvent
 DONE: Final = b"[DONE]"
 DRAIN_S: Final = 0.2
 """How long the end of a body may lag behind `[DONE]` before its connection is given up."""
+DENSE: Final = 1 << 16
+"""Bytes from which an event that is little but brackets is refused: decoded it is twenty times as large."""
 AFTER_FINISH_S: Final = 5.0
 """How long usage and `[DONE]` may lag behind the finish reason."""
 
@@ -134,6 +136,8 @@ def timeout_error(url: str, timeouts: Timeouts, ends_at: float) -> ProviderError
 
 def _decode(data: bytes) -> Any:
     """Decode one event; broken UTF-8 and lone surrogates are replaced. Raises `ValueError`."""
+    if len(data) > DENSE and data.count(b"[") + data.count(b"{") > len(data) // 8:
+        raise ValueError("little but brackets")
     try:
         return msgspec.json.decode(data)
     except RecursionError:

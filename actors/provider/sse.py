@@ -2,7 +2,7 @@
 
 from typing import Final
 
-EVENT_LIMIT: Final = 16 << 20
+EVENT_LIMIT: Final = 4 << 20
 """Bytes of one event; a server that sends more is not answering a prompt."""
 
 

@@ -7,9 +7,10 @@ import msgspec
 
 from actors.provider import errors
 from actors.provider.call_assembly import CallAssembly, unique_id
+from actors.provider.pieces import Pieces
 from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, Usage
 
-ANSWER_LIMIT: Final = 32 << 20
+ANSWER_LIMIT: Final = 8 << 20
 """Characters of one answer, all of it; a server that sends more is not answering a prompt."""
 _REASONING = ("reasoning_content", "reasoning")
 """Names under which servers show reasoning; some fill both with the same text."""
@@ -26,15 +27,15 @@ class Assembly:
         """Characters of meaning so far; a chunk that leaves it as it is was a keep-alive."""
         self.finish_reason = ""
         self._url = url
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
+        self._text = Pieces()
+        self._reasoning = Pieces()
         self._fresh: list[tuple[type[TextDelta] | type[ReasoningDelta], str]] = []
         self._calls = CallAssembly(new_id)
         self._usage: Usage | None = None
 
     @property
     def text(self) -> str:
-        return "".join(self._text)
+        return str(self._text)
 
     def feed(self, chunk: Any) -> None:
         """Take one decoded chunk: any JSON value; members that make no sense are passed over."""
@@ -71,7 +72,7 @@ class Assembly:
             raise errors.connection_lost(self._url)
         return ModelAnswer(
             text=self.text,
-            reasoning="".join(self._reasoning),
+            reasoning=str(self._reasoning),
             tool_calls=self._calls.calls(),
             finish_reason=self.finish_reason,
             usage=self._usage,
