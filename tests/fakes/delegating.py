@@ -1,199 +1,145 @@
-"""A parent's side of delegations in the test's own process, and one real worker of a kind."""
+"""A Fido that delegates again and again: its model, somebody who prompts it, and what its processes hold."""
 
 import asyncio
-import json
 import os
-import subprocess
-from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import contextmanager
+import re
+import threading
+from collections import Counter
 from pathlib import Path
-from typing import Any
 
-from actors.conversation import Conversation
-from actors.delegation.delegator import Delegator
-from actors.delegation.result import MAX_BYTES
-from actors.delegation.warm_worker import find_worker
-from actors.process_tree import children
-from actors.provider.interface import Provider
-from actors.session.events import SessionStarted
-from actors.session.log import SessionLog
-from actors.session.recorder import Recorder
-from actors.settings import Delegation
-from actors.tools.delegate import DelegateInput
-from actors.tools.tool import Invocation
+from ipc.bus import Follower
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
-from ipc.errors import PeerGone
-from ipc.mailbox import Answer, CommandHandler, Link, Peer
+from ipc.mailbox import Link
 from ipc.messages import (
-    AnyCommand,
+    Accepted,
     AnyFact,
-    AnyReply,
-    ModelAnswer,
-    Problem,
-    StreamEvent,
+    CancelTurn,
+    SessionOpened,
+    StartTurn,
     SubagentActivityChanged,
-    TextDelta,
+    TurnFinished,
 )
-from tests.fakes.launch import DEADLINE_S, launch
-from tests.fakes.models import ScriptedProvider, Step, conversation
-from tests.fakes.places import run_place
-from tests.fakes.worker_parent import calls, result, says
+from tests.fakes.chat_request import Request
+from tests.fakes.chat_script import Step, call, gate, say
+from tests.fakes.eventful import RESULT, rounds
+from tests.fakes.fido import Home
+from tests.fakes.nemesis import role_of
 
-LONG_MS, SHORT_MS = 30_000, 500
+LIMIT_S = 20.0
+AGAIN_S = 0.01
 
 
-class Scene:
-    """One parent's side; its conversation stands at two open calls, the first one a delegation."""
+class DelegatingModel:
+    """Each turn is one delegation; the subagent's last answer can be held."""
 
-    def __init__(
-        self,
-        place: RunPlace,
-        state: Path,
-        *steps: Step,
-        barred: Problem | None = None,
-        limits: Delegation | None = None,
-    ) -> None:
-        self.facts: list[AnyFact] = []
-        self.scripted = ScriptedProvider(steps)
-        self.provider: Provider = self.scripted
-        self.conversation: Conversation = conversation()
-        self.conversation.append_answer(says("", calls("delegate", "d"), calls("read_file", "r")))
-        self.place = place
-        self.peer_is_gone = False
-        self._barred = barred
-        self._limits = limits or Delegation()
-        self._state = state
-        self._log = SessionLog.create(state, "20250101-101112-7f3a", _header())
-        self._recorder = Recorder(self._log, self.facts.append, None)
-        self._channel: Channel | None = None
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        """Set when the subagent's last request has come."""
+        self.gate = ""
+        """What holds its answer; nothing when empty."""
 
-    def delegator(self) -> Delegator:
-        """One for the running loop; `close` it there."""
-        channel = self._channel = Channel()
+    def answer(self, request: Request) -> Step:
+        """What the model says to a request."""
+        if not request.is_subagent:
+            begun = rounds(request, "user") == 0
+            return call("delegate", {"task": "What does a.py print?"}) if begun else say("Done.")
+        if rounds(request, "tool", "subagent_bootstrap") == 0:
+            return call("read_file", {"path": "a.py"})
+        self.asked.set()
+        return say([*([gate(self.gate)] if self.gate else []), RESULT])
 
-        def connect(
-            address: str,
-            *,
-            on_command: CommandHandler,
-            on_gone: Callable[[], None],
-            admits: Callable[[int], bool],
-        ) -> Link:
-            def answer(command: AnyCommand, peer: Peer) -> Answer:
-                return on_command(command, Gone() if self.peer_is_gone else peer)
 
-            return Link(channel, "parent", address, on_command=answer, on_gone=on_gone, admits=admits)
+class Client:
+    """Somebody who prompts a running Fido beside its screen."""
 
-        return Delegator(
-            self.place,
-            connect,
-            self.facts.append,
-            self._recorder,
-            self.provider,
-            self._limits,
-            lambda: self.conversation,
-            self._barred,
-        )
+    def __init__(self, place: RunPlace) -> None:
+        self.outcome = ""
+        """How the last delegation ended, as its bar says."""
+        self._channel = Channel()
+        self._opened, self._ended = asyncio.Event(), asyncio.Event()
+        self._link = Link(self._channel, "client", place.mailbox("parent"))
+        facts = place.facts("parent")
+        Follower(self._channel, self._link, facts, on_reset=self._take_all, on_fact=self._take)
+
+    async def prompt(self) -> None:
+        """Begin a turn, as soon as there is a session."""
+        async with asyncio.timeout(LIMIT_S):
+            await self._opened.wait()
+        self._ended.clear()
+        self.outcome = ""
+        reply = await self._link.ask(StartTurn(prompt="go"))
+        assert reply == Accepted(), reply
+
+    async def cancel(self) -> None:
+        """Stop the turn."""
+        assert await self._link.ask(CancelTurn()) == Accepted()
+
+    async def turn_ends(self) -> None:
+        """Wait for the end of the turn."""
+        async with asyncio.timeout(LIMIT_S):
+            await self._ended.wait()
 
     def close(self) -> None:
-        if self._channel is not None:
-            self._channel.close()
-            self._channel = None
+        self._channel.close()
 
-    async def delegate(self, timeout_ms: int) -> dict[str, Any]:
-        """One delegation to a worker that is there; its result."""
-        if self._barred is None:
-            await self.ready()
-        try:
-            async with asyncio.timeout(DEADLINE_S):
-                return await delegate(self.delegator(), timeout_ms)
-        finally:
-            self.close()
+    def _take_all(self, facts: tuple[AnyFact, ...]) -> None:
+        for fact in facts:
+            self._take(fact)
 
-    async def ready(self) -> int:
-        """Wait for a warm worker; its process id."""
-        worker = await asyncio.wait_for(find_worker(self.place), DEADLINE_S)
-        worker.close()
-        return worker.pid
-
-    def logged(self) -> str:
-        (log,) = self._state.glob("*.jsonl")
-        return log.read_text(encoding="utf-8")
-
-    @property
-    def activities(self) -> list[SubagentActivityChanged]:
-        return [fact for fact in self.facts if isinstance(fact, SubagentActivityChanged)]
+    def _take(self, fact: AnyFact) -> None:
+        if isinstance(fact, SessionOpened):
+            self._opened.set()
+        elif isinstance(fact, TurnFinished):
+            self._ended.set()
+        elif isinstance(fact, SubagentActivityChanged) and not fact.active:
+            self.outcome = fact.phase
 
 
-async def delegate(delegator: Delegator, timeout_ms: int = LONG_MS) -> dict[str, Any]:
-    """One delegation; its result, which is bounded and names who made it."""
-    request = DelegateInput(task="name the licence", timeout_ms=timeout_ms)
-    made = await delegator.delegate(request, Invocation("d"))
-    assert len(made.encode()) <= MAX_BYTES
-    return json.loads(made)  # type: ignore[no-any-return]
+class Held:
+    """What all processes of a home hold at a moment, by role."""
+
+    def __init__(self, at: Home, guard: int) -> None:
+        self.roles: Counter[str] = Counter()
+        self.kilobytes: Counter[str] = Counter()
+        """Memory, what is shared counted in parts (PSS)."""
+        self.descriptors: Counter[str] = Counter()
+        self.threads: Counter[str] = Counter()
+        for pid in at.processes():
+            role = role_of(pid, guard)
+            self.roles[role] += 1
+            self.kilobytes[role] += _number(pid, "smaps_rollup", "Pss")
+            self.threads[role] += _number(pid, "status", "Threads")
+            self.descriptors[role] += len(os.listdir(f"/proc/{pid}/fd"))
+
+    def __str__(self) -> str:
+        return f"{self.kilobytes.total():,} kB: {dict(self.kilobytes)}"
 
 
-class Answering:
-    """A model that answers everything with the same words, sooner or later."""
-
-    def __init__(self, text: str = result(), delay_s: Callable[[], float] = lambda: 0.0) -> None:
-        self.live = self.most = self.asked = 0
-        self._text = text
-        self._delay_s = delay_s
-
-    async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
-        self.live, self.asked = self.live + 1, self.asked + 1
-        self.most = max(self.most, self.live)
-        try:
-            await asyncio.sleep(self._delay_s())
-            yield TextDelta(text=self._text)
-            yield ModelAnswer(text=self._text, finish_reason="stop")
-        finally:
-            self.live -= 1
+def _number(pid: int, file: str, name: str) -> int:
+    text = Path(f"/proc/{pid}/{file}").read_text(encoding="utf-8")
+    found = re.search(rf"^{name}:\s+(\d+)", text, re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
-class Gone:
-    """A connection whose other end has left."""
-
-    async def ask(self, command: AnyCommand, deadline_s: float = 5.0) -> AnyReply:
-        raise PeerGone("it has left")
-
-    def tell(self, fact: AnyFact) -> None:
-        raise PeerGone("it has left")
-
-
-def _header() -> SessionStarted:
-    return SessionStarted(
-        session_id="20250101-101112-7f3a",
-        workspace="/w",
-        model="m",
-        mode="agent",
-        at="",
-        system_sha256="",
-        tools_sha256="",
-    )
+async def becomes_still(at: Home, guard: int) -> Held:
+    """Wait until the same processes hold the same descriptors and threads as a moment ago."""
+    async with asyncio.timeout(LIMIT_S):
+        while True:
+            before = _looked(at, guard)
+            await asyncio.sleep(AGAIN_S)
+            now = _looked(at, guard)
+            if before and now and now.roles["worker"] == 1 and _shape(before) == _shape(now):
+                return now
 
 
-@contextmanager
-def worker(
-    tmp_path: Path, behaviour: str, *steps: Step, **options: Any
-) -> "Iterator[tuple[Scene, subprocess.Popen[bytes]]]":
-    """A scene and a hostile worker, or the host of honest ones."""
-    with run_place(tmp_path) as place:
-        process = start_worker(place, behaviour)
-        try:
-            yield Scene(place, tmp_path / "state", *steps, **options), process
-        finally:
-            process.kill()
-            process.wait(DEADLINE_S)
+def _looked(at: Home, guard: int) -> Held | None:
+    """Null when a process ended meanwhile."""
+    try:
+        return Held(at, guard)
+    except (FileNotFoundError, ProcessLookupError):
+        return None
 
 
-def start_worker(place: RunPlace, behaviour: str = "honest") -> "subprocess.Popen[bytes]":
-    if behaviour == "honest":
-        return launch("actors.worker", place.directory, os.getpid(), env={"PATH": os.environ["PATH"]})
-    return launch("tests.fakes.hostile_worker", place.directory, behaviour, "actors.worker")
-
-
-def workers_of(host: "subprocess.Popen[bytes]") -> list[int]:
-    """Process ids of a host's workers."""
-    return list(children(host.pid))
+def _shape(held: Held) -> tuple[Counter[str], ...]:
+    return held.roles, held.descriptors, held.threads

@@ -64,7 +64,7 @@ def held(gate: str) -> Trouble:
 
 def _of_parent(request: Request) -> Step:
     number = request.number
-    match _rounds(request, "user"):
+    match rounds(request, "user"):
         case 0 | 3:
             item = {"id": "a", "title": "Work", "status": "in_progress", "next_action": "go on"}
             return call("update_plan", {"reason": f"request {number}", "items": [item]}, text="I plan. ")
@@ -78,7 +78,7 @@ def _of_parent(request: Request) -> Step:
 
 
 def _of_subagent(request: Request) -> Step:
-    match _rounds(request, "tool", "subagent_bootstrap"):
+    match rounds(request, "tool", "subagent_bootstrap"):
         case 0:
             return call("read_file", {"path": "a.py"}, text="I look. ")
         case 1:
@@ -87,7 +87,7 @@ def _of_subagent(request: Request) -> Step:
             return say(RESULT)
 
 
-def _rounds(request: Request, role: str, text: str = "") -> int:
+def rounds(request: Request, role: str, text: str = "") -> int:
     """How many answers stand behind the last message of a role with a text in it."""
     messages = request.messages
     last = max(n for n, m in enumerate(messages) if m["role"] == role and text in m["content"])

@@ -11,12 +11,12 @@ import select
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from tests.fakes.aftermath import check_session
 from tests.fakes.eventful import COMMAND_AT, REQUESTS, EventfulModel, Trouble, held
-from tests.fakes.fault_table import SEED, Fault
+from tests.fakes.fault_table import SEED, Fault, FaultTable
 from tests.fakes.fido import GUARD, Home, home, kill, openai_environment, parent_of
 from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.terminal import ENTER, TerminalProgram
@@ -28,8 +28,10 @@ SETTLE_S = 5.0
 START_S = 0.6
 SOON_S = 0.06
 STEP_S = 0.005
-COLUMNS = 100
+COLUMNS, ROWS = 100, 30
 SETTINGS = "retry_attempts = 2\n[timeouts]\nidle_s = 0.5\n"
+OF_ONE_SESSION = 25
+"""Lives before the next session begins."""
 FATAL = frozenset({"guard", "supervisor", "headless"})
 """Whose end is the program's end."""
 CUT_SHORT = "Input data was truncated"
@@ -54,7 +56,7 @@ class Life:
         scene.model.mark(0)
         words = [*GUARD, *(["run"] if self.front == "headless" else []), "go", "--session", scene.session]
         environment = scene.environment | environment
-        self._program = TerminalProgram([*under, *words], COLUMNS, 30, environment, scene.workspace)
+        self._program = TerminalProgram([*under, *words], COLUMNS, ROWS, environment, scene.workspace)
 
     @property
     def status(self) -> int:
@@ -82,13 +84,13 @@ class Life:
 
     def roles(self) -> dict[int, str]:
         """Who is who in it now."""
-        return {pid: _role_of(pid, self._program.process.pid) for pid in self._scene.at.processes()}
+        return {pid: role_of(pid, self._program.process.pid) for pid in self._scene.at.processes()}
 
     def kill(self, count: int) -> str:
         """Kill some at once; return who that was."""
         alive = sorted(self.roles().items())
         victims = self.chance.sample(alive, min(count, len(alive)))
-        self._struck = time.monotonic()
+        self._struck = self._struck or time.monotonic()
         for pid, role in victims:
             self.has_to_end |= role in FATAL
             kill(pid)
@@ -96,19 +98,45 @@ class Life:
 
     def stand_still(self, then: signal.Signals) -> str:
         """Stop one for a while, then let it go on, or kill it; return who that was."""
-        pid, role = self.chance.choice(sorted(self.roles().items()))
+        alive = sorted(self.roles().items())
+        if not alive:
+            return "nobody"
+        pid, role = self.chance.choice(alive)
         kill(pid, signal.SIGSTOP)
         self.passes(self.chance.uniform(0.05, 0.3))
-        self._struck = time.monotonic()
-        self.has_to_end = role in FATAL and then == signal.SIGKILL
+        self._struck = self._struck or time.monotonic()
+        self.has_to_end |= role in FATAL and then == signal.SIGKILL
         kill(pid, then)
         return role
 
     def everybody(self, number: signal.Signals) -> None:
         """Send a signal to all at once, a command's processes included."""
-        self._struck, self.has_to_end = time.monotonic(), True
+        self._struck, self.has_to_end = self._struck or time.monotonic(), True
         for pid in self.roles():
             kill(pid, number)
+
+    def breaks_next(self, spoil: Trouble) -> None:
+        """Break the next answer of the model, if there is one."""
+        self._scene.model.mark(1, spoil)
+
+    def types(self, keys: str) -> None:
+        """Type on the keyboard; a front without a screen takes nothing but signals."""
+        if self._program.fd >= 0 and not self._program.ended:
+            self._program.type(keys)
+
+    def resizes(self) -> None:
+        """Change the window's size often, also to one cell."""
+        for _ in range(20):
+            if self._program.fd >= 0:
+                self._program.resize(self.chance.randint(1, 200), self.chance.randint(1, 60))
+            self.passes(STEP_S)
+        if self._program.fd >= 0:
+            self._program.resize(COLUMNS, ROWS)
+
+    def hangs_up(self) -> None:
+        """Close the window."""
+        self._struck, self.has_to_end = self._struck or time.monotonic(), True
+        self._program.hang_up()
 
     def goes_on(self, fault: Fault) -> float:
         """Let it live on until its turn is over, end it in good order, and look at everything behind it.
@@ -159,7 +187,7 @@ class Life:
                 f"waited {limit_s} s in vain for {what}: {self._name}\n{self.roles()}\n{self._program.text}\n"
                 f"{self._scene.at.log_text()[-3000:]}"
             )
-            select.select([self._program.fd], [], [], STEP_S)
+            select.select([self._program.fd] if self._program.fd >= 0 else [], [], [], STEP_S)
             self._program.take()
 
     def _is_idle(self) -> bool:
@@ -179,7 +207,7 @@ class Life:
 
     def _check_terminal(self) -> None:
         self._program.take()
-        assert self._program.is_given_back
+        assert self._program.fd < 0 or self._program.is_given_back
         assert b"Traceback" not in self._program.written, self.told
 
 
@@ -233,7 +261,41 @@ def scene() -> Iterator[Scene]:
         yield Scene(at, workspace, server, model)
 
 
-def _role_of(pid: int, guard: int) -> str:
+Strike = Callable[[Life], str]
+"""Does something to a life; returns what, as the table of faults says it."""
+
+
+class Scenes:
+    """One scene after the other; a life goes on where the one before it was struck down."""
+
+    def __init__(self) -> None:
+        self._lives = 0
+        self._on: Scene | None = None
+        self._open = ExitStack()
+
+    def play(self, strike: Strike, number: int, fault: Fault) -> None:
+        """Strike one life, and look at everything behind it."""
+        on, self._on = self._on or self._open.enter_context(scene()), None
+        with on.life(f"{strike.__name__} {number}") as life:
+            says = strike(life)
+            with fault.attempt(says):
+                life.goes_on(fault)
+        self._lives += 1
+        self._on = on  # unless something was raised
+        if self._lives % OF_ONE_SESSION == 0:
+            self.close()
+
+    def close(self) -> None:
+        """Let the session have one more turn, in peace."""
+        with self._open:
+            if self._on is not None:
+                with self._on.life("in peace") as life:
+                    life.goes_on(Fault(FaultTable(), (), "nothing"))
+                assert self._on.last_turn == "completed"
+            self._on = None
+
+
+def role_of(pid: int, guard: int) -> str:
     """What a process is for, as the table of faults calls it."""
     name = command = ""
     with contextlib.suppress(OSError):

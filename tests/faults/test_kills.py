@@ -6,48 +6,13 @@ is lost, no command has run twice, and the terminal is as before. Moments and vi
 """
 
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 
 import pytest
 
 from tests.fakes.eventful import TROUBLES
-from tests.fakes.fault_table import LONG, Fault, FaultTable
-from tests.fakes.nemesis import Life, Scene, scene
-
-OF_ONE_SESSION = 25
-"""Lives before the next session begins."""
-Strike = Callable[[Life], str]
-
-
-class Scenes:
-    """One scene after the other; a life goes on where the one before it was struck down."""
-
-    def __init__(self) -> None:
-        self._lives = 0
-        self._on: Scene | None = None
-        self._open = ExitStack()
-
-    def play(self, strike: Strike, number: int, fault: Fault) -> None:
-        """Strike one life, and look at everything behind it."""
-        on, self._on = self._on or self._open.enter_context(scene()), None
-        with on.life(f"{strike.__name__} {number}") as life:
-            says = strike(life)
-            with fault.attempt(says):
-                life.goes_on(fault)
-        self._lives += 1
-        self._on = on  # unless something was raised
-        if self._lives % OF_ONE_SESSION == 0:
-            self.close()
-
-    def close(self) -> None:
-        """Let the session have one more turn, in peace."""
-        with self._open:
-            if self._on is not None:
-                with self._on.life("in peace") as life:
-                    life.goes_on(Fault(FaultTable(), (), "nothing"))
-                assert self._on.last_turn == "completed"
-            self._on = None
+from tests.fakes.fault_table import LONG, Fault
+from tests.fakes.nemesis import Life, Scenes, Strike
 
 
 @pytest.fixture(scope="module")
