@@ -51,6 +51,7 @@ def test_a_screen_that_was_closed_ends_the_run_well(on: Stage) -> None:
     assert all_ended(on)
 
 
+@pytest.mark.fault(15, says="an actor crashes whenever it starts")
 def test_an_actor_that_keeps_crashing_is_restarted_three_times_and_then_given_up(on: Stage) -> None:
     players = {**WELL, "parent": "exit=9"}
     status, said = on.start("headless", headless="well.front", **players).end()

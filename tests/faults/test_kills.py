@@ -62,22 +62,21 @@ def break_the_wire(life: Life) -> str:
     return name
 
 
-def struck(strike: Strike, rows: tuple[int, ...], says: str, long: int, short: int = 1) -> object:
-    marks = pytest.mark.fault(*rows, says=says)
-    return pytest.param(strike, long if LONG else short, marks=marks, id=strike.__name__)
+def struck(strike: Strike, fault: pytest.MarkDecorator, long: int, short: int = 1) -> object:
+    return pytest.param(strike, long if LONG else short, marks=fault, id=strike.__name__)
 
 
 @pytest.mark.timeout(7200 if LONG else 90)
 @pytest.mark.parametrize(
     ("strike", "rounds"),
     [
-        struck(kill_one, (1,), "killed: any one", long=400, short=3),
-        struck(kill_two, (3,), "killed: any two at once", long=200),
-        struck(kill_one_early, (2,), "killed while starting: any one", long=150),
-        struck(kill_two_early, (2, 3), "killed while starting: any two at once", long=100),
-        struck(stop_one, (12,), "stopped for a while: any one", long=100),
-        struck(stop_and_kill_one, (1, 12), "stopped, then killed: any one", long=50),
-        struck(break_the_wire, (16, 17), "the server fails", long=150),
+        struck(kill_one, pytest.mark.fault(1, says="killed: any one"), long=400, short=3),
+        struck(kill_two, pytest.mark.fault(3, says="killed: any two at once"), long=200),
+        struck(kill_one_early, pytest.mark.fault(2, says="killed while starting: any one"), long=150),
+        struck(kill_two_early, pytest.mark.fault(2, 3, says="killed while starting: any two"), long=100),
+        struck(stop_one, pytest.mark.fault(12, says="stopped for a while: any one"), long=100),
+        struck(stop_and_kill_one, pytest.mark.fault(1, 12, says="stopped, then killed: any one"), long=50),
+        struck(break_the_wire, pytest.mark.fault(16, 17, says="the server fails"), long=150),
     ],
 )
 def test_nobody_and_nothing_is_lost_whoever_is_struck_when(

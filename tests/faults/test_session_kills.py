@@ -27,6 +27,7 @@ from ipc.mailbox import Link
 from ipc.messages import Accepted, AnyFact, Plan, StartTurn, TurnFinished
 from tests.fakes.chat_request import Request
 from tests.fakes.chat_script import Step, call, calls, say
+from tests.fakes.fault_table import LONG, SEED, Fault
 from tests.fakes.fido import Home, home, kill, openai_environment
 from tests.fakes.file_writes import FileWrites
 from tests.fakes.launch import launch
@@ -35,8 +36,6 @@ from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.session_events import check_log, fold
 from tests.fakes.warm_parent import WarmParent
 
-LONG = os.environ.get("FIDO_FAULTS") == "long"
-SEED = int(os.environ.get("FIDO_SEED", "1"))
 KILLS = 1000 if LONG else 12
 OF_ONE_SESSION = 25
 """Kills before the next session begins."""
@@ -223,7 +222,8 @@ def a_session(at: Home, number: int, server: ScriptedServer, warm: WarmParent) -
 
 
 @pytest.mark.timeout(3600 if LONG else 120)
-def test_a_parent_that_is_killed_at_random_moments_loses_and_repeats_nothing() -> None:
+@pytest.mark.fault(13, 14, says="the parent is killed in a turn")
+def test_a_parent_that_is_killed_at_random_moments_loses_and_repeats_nothing(fault: Fault) -> None:
     chance = random.Random(SEED)
     begun = time.monotonic()
     finished = prompts = 0
@@ -234,8 +234,9 @@ def test_a_parent_that_is_killed_at_random_moments_loses_and_repeats_nothing() -
                 with a_session(at, first, server, warm) as session:
                     for number in range(first, min(first + OF_ONE_SESSION, KILLS)):
                         print(f"FIDO_SEED={SEED}, kill {number}")
-                        session.live_and_die(chance)
-                        session.check()
+                        with fault.attempt():
+                            session.live_and_die(chance)
+                            session.check()
                     prompts += len(session.accepted)
                     finished += session.finished
         finally:
