@@ -1,6 +1,7 @@
 """The rg program: where it is, and how it runs: no configuration, no stdin, read as it prints, a deadline."""
 
 import asyncio
+import contextlib
 import functools
 import os
 import shutil
@@ -105,8 +106,18 @@ async def run_rg(
         complaint.cancel()
         await asyncio.wait({complaint})
         if process.returncode is None:
-            process.kill()
-            await process.communicate()
+            await _end(process)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill rg and wait for its end; a worker that may send no signals shuts its pipes, which ends it, too."""
+    try:
+        process.kill()
+    except PermissionError:
+        with contextlib.suppress(PermissionError):
+            process._transport.close()  # type: ignore[attr-defined]  # noqa: SLF001 - there is no other way
+    else:
+        await process.communicate()
 
 
 async def _feed(stream: asyncio.StreamReader, take: Callable[[bytes], None]) -> None:

@@ -3,7 +3,6 @@
 https://docs.kernel.org/userspace-api/landlock.html; the system calls have the same numbers everywhere.
 """
 
-import contextlib
 import os
 import struct
 from collections.abc import Iterable
@@ -67,7 +66,9 @@ def restrict(abi: int, exceptions: Iterable[Allowed]) -> None:
 
 def _allow(ruleset: int, exception: Allowed) -> None:
     flags = os.O_PATH | os.O_CLOEXEC | (0 if exception.follow else os.O_NOFOLLOW)
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+    try:
         opened = os.open(exception.path, flags)
-        kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", exception.rights, opened), 0)
-        os.close(opened)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        return
+    kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", exception.rights, opened), 0)
+    os.close(opened)

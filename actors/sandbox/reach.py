@@ -1,12 +1,13 @@
 """What a worker can still reach in the file system: the workspace, the system's programs, this one."""
 
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import actors
 import ipc
+from actors.files.regular import open_regular
 from actors.files.rg import find_rg
 from actors.sandbox.landlock import EXECUTE, READ_DIR, READ_FILE, WRITE_FILE, Allowed
 from actors.sandbox.quarters import Quarters
@@ -20,6 +21,7 @@ _FILES_OF_ETC: Final = (
 )  # fmt: skip
 _RANDOM: Final = ("/dev/urandom", "/dev/random", "/dev/zero")
 _IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
+_LONGEST_LINK: Final = 8192
 
 
 def allowed(workspace: Path, quarters: Quarters) -> Iterator[Allowed]:
@@ -35,7 +37,7 @@ def allowed(workspace: Path, quarters: Quarters) -> Iterator[Allowed]:
     yield Allowed(Path("/dev/null"), READ_FILE | WRITE_FILE)
     yield Allowed(Path("/proc/self"), _READ)
     yield Allowed(quarters.git_ignore, READ_FILE)
-    yield from _rules_above(workspace)
+    yield from _ignore_rules(workspace)
 
 
 def _program() -> Iterator[Allowed]:
@@ -50,10 +52,23 @@ def _program() -> Iterator[Allowed]:
         return  # searching then says so
 
 
-def _rules_above(workspace: Path) -> Iterable[Allowed]:
-    """Ignore rules in the folders around the workspace; anybody may have put a symlink there."""
-    return (
-        Allowed(folder / name, READ_FILE, follow=False)
-        for folder in workspace.parents
-        for name in _IGNORE_FILES
-    )
+def _ignore_rules(workspace: Path) -> Iterator[Allowed]:
+    """Those that hold in the workspace and lie outside; anybody may have put a symlink there."""
+    for folder in workspace.parents:
+        for name in _IGNORE_FILES:
+            yield Allowed(folder / name, READ_FILE, follow=False)
+    for folder in (workspace, *workspace.parents):
+        if link := _first_line(folder / ".git"):  # of a worktree
+            directory = folder / link.removeprefix("gitdir:").strip()
+            common = directory / "commondir"
+            yield Allowed(common, READ_FILE, follow=False)
+            yield Allowed(directory / _first_line(common) / "info" / "exclude", READ_FILE, follow=False)
+
+
+def _first_line(path: Path) -> str:
+    """Of a regular file; empty when it can not be read."""
+    try:
+        with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
+            return file.readline(_LONGEST_LINK).strip()
+    except OSError:
+        return ""

@@ -38,7 +38,7 @@ def limit() -> None:
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="utf-8")
     kernel.hide_memory()
     kernel.gain_nothing()
 

@@ -1,0 +1,100 @@
+"""Real hosts of workers in which somebody else has got in; `main` is the host.
+
+break_in   the first worker takes every route there is, and tells how far each one led
+clings     workers ignore every signal and want to outlive the host
+unguarded  workers play a delegation with every tool, and nobody refuses a call
+hoarding   workers need 4 GB for a delegation
+"""
+
+import ctypes
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from actors.sandbox.quarters import Quarters, keep_standard_streams
+from actors.worker_host import WorkerHost
+from ipc.endpoints import RunPlace
+from tests.fakes import other_kernel
+from tests.fakes.burglar import attempt
+from tests.fakes.launch import launch
+from tests.fakes.reaches import REACHES
+from tests.fakes.writes import WRITES
+
+
+def main(argv: list[str]) -> int:
+    """`KIND RUN_DIR UID GIVEN [ANSWER...] actors.worker`: fork workers as that user, on another kernel."""
+    kind, run_dir, uid, told, *kernel, _ = argv
+    given = json.loads(told)
+    keep_standard_streams()
+    place = RunPlace.open(run_dir)
+    if "readable" in given:
+        given["inherited"] = os.dup2(os.open(given["readable"], os.O_RDWR), 42)
+    life = _life(kind, place, given)
+    if int(uid) != os.getuid():
+        os.setgroups([])
+        os.setresgid(int(uid), int(uid), int(uid))
+        os.setresuid(int(uid), int(uid), int(uid))
+    for each in kernel:
+        other_kernel.become(getattr(other_kernel, each))
+    return 0 if WorkerHost(place, life).run() else 1
+
+
+def _life(kind: str, place: RunPlace, given: Mapping[str, Any]) -> Callable[[Quarters], int]:
+    """What a worker does; everything is imported now, while there is no wall and no other user."""
+    if kind == "break_in":
+        return lambda quarters: _break_in(quarters, given)
+    if kind == "clings":
+        return _cling
+    from ipc.actor import run
+    from tests.fakes.unguarded import Hoarding, Unguarded
+
+    made = {"unguarded": Unguarded, "hoarding": Hoarding}[kind]
+    return lambda quarters: run(made(place, quarters.address, quarters.mailbox))
+
+
+def _break_in(quarters: Quarters, given: Mapping[str, Any]) -> int:
+    if not quarters.folder.name.startswith("w-1-"):
+        signal.pause()
+    outcomes = attempt(WRITES, lambda name: Path(given["workspace"]) / name)
+    for row in sorted(REACHES):
+        outcomes |= attempt(REACHES[row], lambda _: given)
+    print(json.dumps(outcomes), flush=True)
+    return 0
+
+
+def _cling(_: Quarters) -> int:
+    """Try to outlive the host; every call may fail."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        signal.signal(number, signal.SIG_IGN)
+    ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
+    signal.pause()
+    return 0
+
+
+def break_in(place: RunPlace, uid: int, given: Mapping[str, Any], *kernel: str) -> dict[str, str] | str:
+    """Outcomes of all routes, by their names; or what a host said that has given up."""
+    said = []
+    with hosted("break_in", place, uid, given, *kernel) as host:
+        for line in host.stderr or ():
+            if line.startswith(b"{"):
+                return json.loads(line)  # type: ignore[no-any-return]
+            said.append(line.decode())
+    return "".join(said)
+
+
+@contextmanager
+def hosted(
+    kind: str, place: RunPlace, uid: int, given: Mapping[str, Any], *kernel: str
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """A host of that kind until the block ends."""
+    words = (kind, place.directory, uid, json.dumps(given), *kernel, "actors.worker")
+    with launch("tests.fakes.walled", *words, stderr=subprocess.PIPE) as host:
+        try:
+            yield host
+        finally:
+            host.terminate()
