@@ -114,6 +114,15 @@ def test_no_arguments_are_an_empty_text(arguments: str | None) -> None:
     assert assemble([piece(arguments, index=0, id="x", name="f"), END]).tool_calls[0].arguments == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "kept"),
+    [("functions.read_file", "functions_read_file"), ("", "unnamed"), ("é b", "__b"), ("x" * 99, "x" * 64)],
+)
+def test_a_name_that_no_server_takes_back_is_made_sound(name: str, kept: str) -> None:
+    (made,) = assemble([piece("{}", index=0, id="a", name=name), END]).tool_calls
+    assert made.name == kept
+
+
 def test_arguments_cut_off_in_mid_json_stay_as_they_came() -> None:
     answer = assemble(
         [piece('{"path": "a', index=0, id="x", name="f"), {"choices": [{"finish_reason": "length"}]}]

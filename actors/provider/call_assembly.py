@@ -8,6 +8,7 @@ name and no id, or when it brings a name and arguments although the call there i
 that only repeats a complete call is dropped. Names and ids count once, however often they come.
 """
 
+import re
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,6 +19,8 @@ import msgspec
 from actors.provider.pieces import Pieces
 from ipc.messages import ToolCall
 
+_NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME: Final = 64
 DRAFT_SIZE: Final = 256
 """Characters that a new call counts for, however empty; about what keeping it costs."""
 
@@ -77,7 +80,10 @@ class CallAssembly:
         return opened * DRAFT_SIZE + len(call_id) + len(name) + len(arguments)
 
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls in the order they began; ids that are missing or taken are replaced by new ones."""
+        """The calls in the order they began; ids that are missing or taken are replaced by new ones.
+
+        So are characters of a name that no server takes back: the answer is part of every later request.
+        """
         taken: set[str] = set()
         calls = []
         for draft in self._drafts:
@@ -85,7 +91,7 @@ class CallAssembly:
             taken.add(call_id)
             text = draft.arguments()
             meaning = "" if text.strip() in ("", "null") else text
-            calls.append(ToolCall(id=call_id, name=draft.name, arguments=meaning))
+            calls.append(ToolCall(id=call_id, name=_sound(draft.name), arguments=meaning))
         return tuple(calls)
 
     def _place(self, index: int | None, call_id: str, name: str, arguments: str) -> _Draft | None:
@@ -119,6 +125,10 @@ class CallAssembly:
         if call_id and not draft.id:
             draft.id = call_id
             self._with_id[draft.index, call_id] = self._with_id[None, call_id] = draft
+
+
+def _sound(name: str) -> str:
+    return _NO_NAME.sub("_", name)[:_LONGEST_NAME] or "unnamed"
 
 
 def _text(value: Any) -> str:
