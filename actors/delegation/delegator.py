@@ -29,7 +29,7 @@ from actors.settings import Delegation as Limits
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
 from ipc.endpoints import RunPlace
-from ipc.errors import IpcError, PlaceError
+from ipc.errors import IpcError, PeerGone, PlaceError
 from ipc.mailbox import CommandHandler, Link
 from ipc.messages import (
     Accepted,
@@ -202,6 +202,8 @@ class Delegator:
         start = one.fork.start(self._place.run.workspace, self._limits.max_tool_rounds)
         try:
             reply = await link.ask(start, FIND_S)
+        except PeerGone:
+            return  # whoever watches the worker finds out why
         except IpcError as error:
             one.course.lose(f"The worker did not take the task: {error}.")
             return

@@ -134,9 +134,9 @@ async def delegate(delegator: Delegator, timeout_ms: int = LONG_MS) -> dict[str,
 
 
 class Answering:
-    """A model that answers everything with the same words, sooner or later."""
+    """A model that answers everything with the same words, after a while."""
 
-    def __init__(self, text: str = result(), delay_s: Callable[[], float] = lambda: 0.0) -> None:
+    def __init__(self, text: str = result(), delay_s: float = 0.0) -> None:
         self.live = self.most = self.asked = 0
         self._text = text
         self._delay_s = delay_s
@@ -145,7 +145,7 @@ class Answering:
         self.live, self.asked = self.live + 1, self.asked + 1
         self.most = max(self.most, self.live)
         try:
-            await asyncio.sleep(self._delay_s())
+            await asyncio.sleep(self._delay_s)
             yield TextDelta(text=self._text)
             yield ModelAnswer(text=self._text, finish_reason="stop")
         finally:

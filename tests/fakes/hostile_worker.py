@@ -1,7 +1,7 @@
 """A worker that does what no worker may: `main([RUN_DIR, BEHAVIOUR])` binds as one and misbehaves.
 
 ignores_term    takes the task, ignores SIGTERM and every wish, asks for nothing
-hangs           takes the task, then holds the interpreter in a busy loop that answers no ping
+hangs           takes the task, then holds the interpreter lock in a regular expression that never ends
 dies            takes the task, then ends with status 9
 dies_streaming  asks the model, then kills itself before the answer
 refuses         has always a task already
@@ -13,6 +13,9 @@ smuggles        asks with a tail that holds a system message
 forgets         asks with a tail that does not begin with its opening
 impersonates    asks for another delegation
 floods          pings without end
+babbles         sends bytes that are no frame, without end
+swamps          sends frames of eight megabytes, without end
+dawdles         takes the task, says that it is there, does nothing
 twice           ends a second time, for another reason
 garbage         answers the task with bytes that are no frame
 asks_at_once    asks the model three times at once, then ends with the codes of its refusals
@@ -24,6 +27,7 @@ It is a worker by its command line, too: the last argument is `actors.worker`.
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
 
@@ -85,8 +89,7 @@ class HostileWorker(Actor):
         await asyncio.get_running_loop().create_future()
 
     async def _hangs(self, start: StartDelegation, peer: Peer) -> None:
-        while True:
-            pass
+        re.match(r"(a+)+$", "a" * 60 + "b")
 
     async def _dies(self, start: StartDelegation, peer: Peer) -> None:
         os._exit(9)
@@ -123,6 +126,23 @@ class HostileWorker(Actor):
     async def _floods(self, start: StartDelegation, peer: Peer) -> None:
         while True:
             await peer.ask(Ping())
+
+    async def _babbles(self, start: StartDelegation, peer: Peer) -> None:
+        await self._pour(peer, os.urandom(64))
+
+    async def _swamps(self, start: StartDelegation, peer: Peer) -> None:
+        await self._pour(peer, bytes(8_000_000))
+
+    async def _pour(self, peer: Peer, frame: bytes) -> None:
+        while True:
+            with contextlib.suppress(IpcError):  # its queue is full
+                peer.send(frame)  # type: ignore[attr-defined]
+            await asyncio.sleep(0)
+
+    async def _dawdles(self, start: StartDelegation, peer: Peer) -> None:
+        while True:
+            await peer.ask(Ping())
+            await asyncio.sleep(0.2)
 
     async def _twice(self, start: StartDelegation, peer: Peer) -> None:
         for which in ("first", "second"):
