@@ -1,6 +1,5 @@
 """Text from outside can neither act on a terminal nor hide in it."""
 
-import time
 import unicodedata
 
 import pytest
@@ -32,6 +31,7 @@ HOSTILE = {
     "smuggled by selectors": ("a\ufe01\ufe0f\U000e0100", "a<U+FE01><U+FE0F><U+E0100>"),
     "tag block": ("x\U000e0068\U000e0069", "x<U+E0068><U+E0069>"),
     "private use": ("\ue0b0\U000f0001", "<U+E0B0><U+F0001>"),
+    "noncharacters": ("\ufdd0\uffff\U0001ffff", "<U+FDD0><U+FFFF><U+1FFFF>"),
     "lone surrogates": ("\udce9\ud83d", "<U+DCE9><U+D83D>"),
     "a stack of marks": ("e" + "\u0301" * 10_000, "e" + "\u0301" * STACK_LIMIT + "…"),
     "a stack of Thai vowels": ("ก" + "\u0e47" * 99, "ก" + "\u0e47" * STACK_LIMIT + "…"),
@@ -97,27 +97,3 @@ def test_a_line_is_one_line_and_bounded() -> None:
     assert clean_line("x" * 300, 20) == "x" * 19 + "…"
     assert clean_line("\x1b" * 10_000_000, 10) == "␛" * 9 + "…"
     assert clean_line("\U000e0041" * 100, 10) == "<U+E0041>…"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "\x1b]" * 200_000,
-        "\x1b[" + "0;" * 200_000,
-        "e" + "\u0301" * 400_000,
-        "\u200d" * 200_000,
-        "😀\u200d" * 100_000,
-    ],
-    ids=["unterminated OSC", "endless CSI", "endless stack", "joiners", "an endless emoji"],
-)
-def test_cleaning_takes_time_in_proportion_to_the_text(text: str) -> None:
-    def seconds(sample: str) -> float:
-        return min(_timed(sample) for _ in range(3))
-
-    assert seconds(text) < 40 * seconds(text[: len(text) // 8]) + 0.01
-
-
-def _timed(text: str) -> float:
-    start = time.perf_counter()
-    clean(text)
-    return time.perf_counter() - start

@@ -76,11 +76,14 @@ class TerminalProgram:
         return next((line.rstrip() for line in self.screen.display if text in line), "")
 
     def type(self, text: str) -> None:
-        """Type on the keyboard."""
+        """Type on the keyboard; what is drawn meanwhile is read, or nobody could take much."""
         data = text.encode()
         while data:
-            select.select([], [self.fd], [], DEADLINE_S)
-            data = data[os.write(self.fd, data) :]
+            drawn, free, _ = select.select([self.fd], [self.fd], [], DEADLINE_S)
+            if free:
+                data = data[os.write(self.fd, data) :]
+            elif drawn:
+                self.take()
 
     def paste(self, text: str) -> None:
         """Paste, as a terminal with bracketed paste does."""
