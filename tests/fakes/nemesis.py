@@ -23,8 +23,8 @@ from tests.fakes.terminal import ENTER, TerminalProgram
 
 LIMIT_S = 20.0
 """A turn that goes on after a fault has ended by then."""
-SETTLE_S = 5.0
-"""A program that has to end has ended by then, with everybody in it."""
+SETTLE_S = 10.0
+"""A program that has to end has ended by then, with everybody in it, also where much else is done."""
 START_S = 0.6
 SOON_S = 0.06
 STEP_S = 0.005
@@ -200,14 +200,17 @@ class Life:
     def _leave(self) -> None:
         if self._program.ended:
             return
-        if self.front == "ui" and self.chance.random() < 0.5:
+        by_key = self.front == "ui" and self.chance.random() < 0.5
+        print("leaves by", "/quit" if by_key else "SIGTERM")
+        if by_key:
             self._program.type("/quit" + ENTER)
         else:
             kill(self._program.process.pid, signal.SIGTERM)
 
     def _check_terminal(self) -> None:
-        self._program.take()
-        assert self._program.fd < 0 or self._program.is_given_back
+        while self._program.take():
+            pass
+        assert self._program.fd < 0 or self._program.is_given_back, (self._name, self._program.written[-300:])
         assert b"Traceback" not in self._program.written, self.told
 
 

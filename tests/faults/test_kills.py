@@ -7,6 +7,7 @@ is lost, no command has run twice, and the terminal is as before. Moments and vi
 
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -17,9 +18,8 @@ from tests.fakes.nemesis import Life, Scenes, Strike
 
 @pytest.fixture(scope="module")
 def scenes() -> Iterator[Scenes]:
-    made = Scenes()
-    yield made
-    made.close()
+    with closing(Scenes()) as made:
+        yield made
 
 
 def kill_one(life: Life) -> str:

@@ -169,9 +169,9 @@ def nemesis(life: Life) -> str:
 @pytest.mark.timeout(2 * NEMESIS_S if LONG else 90)
 @pytest.mark.fault(78, says="everything at random")
 def test_the_nemesis_takes_nothing_that_was_promised(fault: Fault) -> None:
-    scenes, end = Scenes(), time.monotonic() + NEMESIS_S
-    for number in itertools.count():
-        if number >= LEAST_LIVES and time.monotonic() >= end:
-            break
-        scenes.play(nemesis, number, fault)
-    scenes.close()
+    end = time.monotonic() + NEMESIS_S
+    with contextlib.closing(Scenes()) as scenes:
+        for number in itertools.count():
+            if number >= LEAST_LIVES and time.monotonic() >= end:
+                break
+            scenes.play(nemesis, number, fault)
