@@ -47,9 +47,14 @@ class Delegator(Protocol):
         ...
 
 
+class _Fault(msgspec.Struct):
+    message: str
+
+
 class _Outcome(msgspec.Struct):
     status: str
     summary: str
+    error: _Fault | None = None
 
 
 class DelegateTool:
@@ -68,5 +73,6 @@ class DelegateTool:
     async def run(self, given: DelegateInput, invocation: Invocation) -> ToolOutput:
         result = await self._delegator.delegate(given, invocation)
         outcome = msgspec.json.decode(result, type=_Outcome)
-        display = f"{outcome.status}: {outcome.summary}"
+        # What a subagent had said when it was stopped is for the parent; nobody draws it.
+        display = f"{outcome.status}: {outcome.error.message if outcome.error else outcome.summary}"
         return ToolOutput(result, display, ok=outcome.status != "failed")
