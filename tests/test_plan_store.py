@@ -4,7 +4,6 @@ import asyncio
 import fcntl
 import os
 import shutil
-import signal
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -18,7 +17,7 @@ from actors.plan.file import NAME, encode
 from actors.plan_store import PlanStore, _elected
 from ipc.bus import Follower
 from ipc.channel import Channel
-from ipc.endpoints import RunPlace, create_run, new_id
+from ipc.endpoints import RunPlace
 from ipc.errors import IpcError
 from ipc.mailbox import Link
 from ipc.messages import (
@@ -356,11 +355,6 @@ async def answer(link: Link, command: AnyCommand) -> AnyReply:
                 await asyncio.sleep(0)
 
 
-def neighbour(place: RunPlace) -> RunPlace:
-    """A second run in the same workspace."""
-    return create_run(place.directory.parent, place.run._replace(id=new_id()))
-
-
 def test_a_real_process_serves_and_a_late_follower_sees_its_plan(tmp_path: Path) -> None:
     async def scenario(place: RunPlace) -> None:
         async with client(place) as link:
@@ -394,30 +388,6 @@ def test_plan_store_runs_without_pydantic_and_the_sdk(tmp_path: Path) -> None:
     assert not [name for name in ("pydantic", "openai", "urwid", "jiter") if name in maps]
 
 
-def test_plan_store_refuses_a_second_writer_and_hands_over_when_it_dies(tmp_path: Path) -> None:
-    async def scenario(place: RunPlace, first: "subprocess.Popen[bytes]") -> float:
-        async with client(place) as link:
-            await answer(link, replace(step("a")))
-            with process(neighbour(place)) as second:
-                before = await answer(link, replace(step("b")))
-                assert isinstance(before, PlanStored)
-                assert second.poll() is None
-                first.send_signal(signal.SIGKILL)
-                first.wait()
-                killed = asyncio.get_running_loop().time()
-                after = await answer(link, GetPlan())
-                taken_over = asyncio.get_running_loop().time() - killed
-                assert after == before
-                stored = await answer(link, replace(step("c")))
-                assert isinstance(stored, PlanStored)
-                assert (tmp_path / NAME).read_bytes() == encode(stored.plan)
-                assert second.poll() is None
-                return taken_over
-
-    with run_place(tmp_path) as place, process(place) as first:
-        assert asyncio.run(scenario(place, first)) < 2
-
-
 def test_a_store_that_stands_by_binds_nothing_and_stops_when_told(tmp_path: Path) -> None:
     async def scenario(place: RunPlace) -> None:
         store = PlanStore(place)
@@ -435,22 +405,6 @@ def test_a_store_that_stands_by_binds_nothing_and_stops_when_told(tmp_path: Path
         fcntl.flock(held, fcntl.LOCK_EX)
         asyncio.run(scenario(place))
         assert os.listdir(place.workspace_directory) == ["lock"]
-
-
-def test_a_program_that_is_started_does_not_inherit_the_lock(tmp_path: Path) -> None:
-    with run_place(tmp_path) as place:
-        assert _elected(place.workspace_directory)
-        lock = place.workspace_directory / "lock"
-        held = [int(fd) for fd in os.listdir("/proc/self/fd") if _is_open_on(int(fd), lock)]
-        assert held
-        assert not any(map(os.get_inheritable, held))
-
-
-def _is_open_on(descriptor: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
-    except OSError:
-        return False
 
 
 def test_a_lock_file_that_was_swept_away_elects_nobody_twice(tmp_path: Path) -> None:
