@@ -208,7 +208,10 @@ def _format(place: RunPlace) -> Format:
 async def _main(place: RunPlace) -> int:
     progress = sys.stderr.isatty() or place.run.flags.get("log_level") in ("info", "debug")
     printer = printer_for(_format(place), _writer(1), _writer(2), progress=progress)
-    return await Headless(place, printer).run()
+    try:
+        return await Headless(place, printer).run()
+    finally:
+        kernel.hear_no_signals()
 
 
 def main(argv: list[str]) -> int:

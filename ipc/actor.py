@@ -213,4 +213,6 @@ async def _run(actor: Actor) -> int:
             raise
         log.critical("%s failed", actor.name, exc_info=True)
         actor.exit_status = CRASHED
+    finally:
+        kernel.hear_no_signals()
     return actor.exit_status

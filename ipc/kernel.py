@@ -98,6 +98,15 @@ def leave(status: int) -> NoReturn:
     os._exit(status)
 
 
+def hear_no_signals() -> None:
+    """Let a loop that ends be told of no more signals.
+
+    It closes its end of that pipe before it gives its handlers up: a signal in between would be a traceback on
+    stderr, which may be the person's terminal.
+    """
+    signal.set_wakeup_fd(-1)
+
+
 def prctl(option: int, *arguments: int) -> int:
     """Call prctl(2); arguments that are not given are 0. Raises `OSError`."""
     words = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]

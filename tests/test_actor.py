@@ -10,7 +10,8 @@ import pytest
 
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
-from tests.fakes.places import run_place
+from tests.fakes.launch import script
+from tests.fakes.places import run_place, short_directory
 from tests.fakes.watching import DEADLINE_S
 
 
@@ -87,3 +88,35 @@ def test_a_timeout_of_a_start_is_not_taken_for_a_slow_stop(place: RunPlace) -> N
     status, log = end(place, "on_bound", TimeoutError)
     assert status == 70
     assert "stopping took longer" not in log
+
+
+SIGNALLED = """
+import asyncio, os, signal, sys
+from pathlib import Path
+from ipc.actor import Actor, run
+from ipc.endpoints import Run, create_run, new_id
+
+class Brief(Actor):
+    name = "supervisor"
+
+    async def on_bound(self):
+        asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, lambda: None)
+        self.stop("at once")
+
+root, actor = Path(sys.argv[1]), os.getpid()
+place = create_run(root, Run(id=new_id(), session_id="s", workspace=str(root), pid=actor, front="none"))
+child = os.fork()
+if child == 0:
+    while os.getppid() == actor:
+        os.kill(actor, signal.SIGCHLD)
+    os._exit(0)
+for _ in range(30):
+    run(Brief(place))
+os.kill(child, signal.SIGKILL)
+"""
+
+
+def test_signals_that_come_while_an_actor_ends_leave_no_trace_on_stderr() -> None:
+    with short_directory() as root:
+        done = script(SIGNALLED, root)
+    assert (done.returncode, done.stderr) == (0, "")
