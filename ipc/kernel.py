@@ -101,8 +101,8 @@ def leave(status: int) -> NoReturn:
 def hear_no_signals() -> None:
     """Let a loop that ends be told of no more signals.
 
-    It closes its end of that pipe before it gives its handlers up: a signal in between would be a traceback on
-    stderr, which may be the person's terminal.
+    It closes its end of that pipe before it gives its handlers up: a signal in between would be a traceback
+    on stderr, which may be the person's terminal.
     """
     signal.set_wakeup_fd(-1)
 
