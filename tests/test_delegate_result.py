@@ -98,7 +98,7 @@ def test_a_stopped_run_hands_in_all_that_was_said_last() -> None:
     assert made.summary.startswith("6: ")
     assert any("6 earlier texts" in each for each in made.uncertainties)
     lost = normalize(AGENT, [], Problem(code="worker_lost", message="The worker died: signal 9."))
-    assert (lost.status, lost.summary) == ("failed", "The worker died: signal 9.")
+    assert (lost.status, lost.summary, lost.uncertainties) == ("failed", "The worker died: signal 9.", ())
 
 
 @pytest.mark.parametrize(
@@ -126,6 +126,11 @@ def test_the_last_of_several_results_counts_and_that_they_differ_is_told() -> No
     assert any("2 result objects" in each for each in made.uncertainties)
     made = normalize(AGENT, [f"{result()}\n```json\n{result()}\n```"])
     assert (made.status, made.uncertainties) == ("completed", ())
+
+
+def test_an_object_inside_a_result_is_no_result() -> None:
+    made = normalize(AGENT, [result(findings=[finding(summary="an inner one")])])
+    assert (made.status, made.summary, made.uncertainties) == ("completed", "MIT.", ())
 
 
 @pytest.mark.parametrize("frame", ["{}", "```json\n{}", "Here it is: {}"])

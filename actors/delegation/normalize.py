@@ -56,7 +56,9 @@ def normalize(agent_id: str, texts: Sequence[str], problem: Problem | None = Non
     included, whatever went in.
     """
     said = [text for text in texts if text.strip()]
-    draft = _Draft("completed" if problem is None else "partial" if said else "failed", problem)
+    draft = _Draft(problem)
+    if problem is not None and said:
+        draft.notes.append(f"It did not come to its end: {_line(problem.message)}")
     found = find_result(said)
     if found is not None:
         draft.take(found)
@@ -73,8 +75,8 @@ def normalize(agent_id: str, texts: Sequence[str], problem: Problem | None = Non
 class _Draft:
     """A result in the making, with notes about what did not get in."""
 
-    def __init__(self, status: DelegationStatus, problem: Problem | None) -> None:
-        self.status = status
+    def __init__(self, problem: Problem | None) -> None:
+        self.status: DelegationStatus = "partial" if problem else "completed"
         self.problem = closed(problem) if problem else None
         self.summary = ""
         """As it came: neither cleaned nor cut."""
@@ -82,8 +84,6 @@ class _Draft:
         self._findings: list[Finding] = []
         self._lists: dict[str, list[str]] = {name: [] for name in _LISTS}
         self._dropped: Counter[str] = Counter()
-        if problem is not None and status != "failed":
-            self.notes.append(f"It did not come to its end: {_line(problem.message)}")
 
     def lower(self, status: DelegationStatus) -> None:
         self.status = min(self.status, status, key=_RANKS.index)
