@@ -143,6 +143,23 @@ def test_what_is_too_slow_stays_unchecked_and_says_so(root: Path) -> None:
     assert (holds, told) == (False, "not checked: reading the files took too long")
 
 
+def test_a_check_that_is_out_of_time_goes_on_with_nothing(root: Path) -> None:
+    (root / "lines").write_bytes(b"\n" * MAX_FILE_BYTES)
+    findings = [Finding("lines", MAX_FILE_BYTES // 2 + n, f"`x{n}`", "low") for n in range(40)]
+    started = time.monotonic()
+    made = asyncio.run(check_findings(result(*findings), Workspace(root), 0.1))  # waits for its thread, too
+    assert time.monotonic() - started < 2
+    assert {each.check for each in made.findings} == {"not checked: reading the files took too long"}
+
+
+def test_the_name_of_the_file_need_not_stand_in_it(root: Path) -> None:
+    (root / "src").mkdir()
+    (root / "src" / "b.py").write_text(CODE, encoding="utf-8")
+    for name in ("src/b.py", "b.py"):
+        assert checked(root, "src/b.py", 4, f"`{name}` defines `parse`")[0]
+    assert not checked(root, "src/b.py", 4, "`c.py` defines `parse`")[0]
+
+
 def test_a_result_without_findings_comes_back_as_it_is(root: Path) -> None:
     given_result = result()
     assert asyncio.run(check_findings(given_result, Workspace(root))) is given_result
