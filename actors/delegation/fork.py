@@ -54,11 +54,9 @@ class Fork:
     head: bytes
 
     def start(self, workspace: str, max_rounds: int) -> StartDelegation:
-        """The command that hands the fork to a worker."""
+        """The command that gives a worker what stands behind the fork, which is put before each request."""
         return StartDelegation(
             agent_id=self.agent_id,
-            fork=b",".join(self.base),
-            fork_count=len(self.base),
             opening=self.opening,
             workspace=workspace,
             max_rounds=max_rounds,

@@ -2,13 +2,14 @@
 
 import sys
 
-from tests.bench import bus, plan, resume, shell, starts, turns, undo
+from tests.bench import bus, delegations, plan, resume, shell, starts, turns, undo
 from tests.bench.measure import HEADER
 
 PARTS = {
     "bus": bus,
     "turns": turns,
     "starts": starts,
+    "delegations": delegations,
     "plan": plan,
     "resume": resume,
     "shell": shell,
