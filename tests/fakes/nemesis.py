@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.fakes.aftermath import check_session
 from tests.fakes.eventful import COMMAND_AT, REQUESTS, EventfulModel, Trouble, held
-from tests.fakes.fault_table import SEED, Fault, FaultTable
+from tests.fakes.fault_table import LONG, SEED, Fault, FaultTable
 from tests.fakes.fido import GUARD, Home, home, kill, openai_environment, parent_of
 from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.terminal import ENTER, TerminalProgram
@@ -27,6 +27,8 @@ SETTLE_S = 10.0
 """A program that has to end has ended by then, with everybody in it, also where much else is done."""
 START_S = 0.6
 SOON_S = 0.06
+VERY_LONG_S = 10.0
+"""For which one of twenty stands still in the long form."""
 STEP_S = 0.005
 COLUMNS, ROWS = 100, 30
 SETTINGS = "retry_attempts = 2\n[timeouts]\nidle_s = 0.5\n"
@@ -103,7 +105,7 @@ class Life:
             return "nobody"
         pid, role = self.chance.choice(alive)
         kill(pid, signal.SIGSTOP)
-        self.passes(self.chance.uniform(0.05, 0.3))
+        self.passes(VERY_LONG_S if LONG and self.chance.random() < 0.05 else self.chance.uniform(0.05, 0.3))
         self._struck = self._struck or time.monotonic()
         self.has_to_end |= role in FATAL and then == signal.SIGKILL
         kill(pid, then)

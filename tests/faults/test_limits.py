@@ -39,7 +39,7 @@ def prompted_at(on: Scene) -> list[datetime]:
 @pytest.mark.fault(74, says="the clock jumps by an hour in a turn")
 def test_no_deadline_follows_a_clock_that_jumps(on: Scene, tmp_path: Path, fault: Fault) -> None:
     clock = JumpingClock(tmp_path)
-    for number in range(40 if LONG else 1):
+    for number in range(20 if LONG else 1):
         jump = HOUR_S if number % 2 else -HOUR_S
         clock.jump(-jump)
         with on.life(f"jump {number}", **clock.environment) as life, fault.attempt():
@@ -111,7 +111,7 @@ def test_a_soft_limit_of_descriptors_is_raised_where_it_may_be(on: Scene) -> Non
 @pytest.mark.timeout(600 if LONG else 60)
 def test_a_logout_ends_everything_in_good_order(on: Scene, fault: Fault) -> None:
     """The tool's own processes, which ignore it, get the signal, too."""
-    for number in range(40 if LONG else 1):
+    for number in range(20 if LONG else 1):
         with on.life(f"logout {number}", front=("headless", "ui")[number % 2]) as life, fault.attempt():
             life.works()
             life.everybody(signal.SIGTERM)

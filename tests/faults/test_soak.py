@@ -34,7 +34,7 @@ SHARES = (85, 10, 5)
 SETTINGS = "context_window = 1000000\n"
 
 
-NEMESIS_S = 1200.0 if LONG else 0.0
+NEMESIS_S = 600.0 if LONG else 0.0
 LEAST_LIVES = 2
 
 
