@@ -65,6 +65,7 @@ PIECES = [
 # --- 71: the frame ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.timeout(300 if LONG else 60)
 @pytest.mark.fault(71, says="a tool's output or a worker's message pretends to be the end of its frame")
 def test_no_text_closes_the_frame_it_stands_in(fault: Fault) -> None:
     chance = random.Random(SEED)
@@ -256,6 +257,7 @@ LOOKS_LIKE_CALLS = (
 )
 
 
+@pytest.mark.timeout(300 if LONG else 90)
 @pytest.mark.fault(73, says="a subagent's result is huge, full of controls, or looks like calls")
 def test_a_huge_and_hostile_result_is_bounded_quoted_and_not_executed(
     at: Home, tmp_path: Path, fault: Fault
@@ -275,7 +277,7 @@ def test_a_huge_and_hostile_result_is_bounded_quoted_and_not_executed(
     before = digest(tmp_path)
     with ScriptedServer(steps) as server:
         line = ["--mode", "yolo", "--output-format", "stream-json", "go"]
-        done = Run(at, tmp_path, *line, **openai_environment(server.base_url)).finish(55)
+        done = Run(at, tmp_path, *line, **openai_environment(server.base_url)).finish(240 if LONG else 60)
         server.assert_done()
         assert done.status == 0, done
         answers = {
