@@ -9,7 +9,9 @@ from typing import Final
 import urwid
 
 _ENTER, _LINE_FEED, _ESCAPE = 13, 10, 27
-
+ESCAPE_S: Final = 0.03
+"""How long an Esc may turn out to begin another key. A terminal sends a key in one write; 0.125 s were
+more than all else that a cancel takes."""
 
 _ABOVE_ASCII: Final = re.compile("[^\x00-\x7f]+")
 _LOOKS_LIKE: Final = str.maketrans("‘’“”–—…•→←✓✗─│", "''\"\"--~*><+x-|")
@@ -29,6 +31,7 @@ class Terminal(urwid.display.raw.Screen):
 
     def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__(bracketed_paste_mode=True, focus_reporting=False)
+        self.set_input_timeouts(complete_wait=ESCAPE_S)
         self._ascii_only = ascii_only
 
     def write(self, data: str) -> None:

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import bus, delegations, plan, resume, shell, starts, turns, undo
+from tests.bench import bus, cancel, delegations, plan, resume, shell, starts, turns, undo
 from tests.bench.measure import HEADER
 
 PARTS = {
@@ -10,6 +10,7 @@ PARTS = {
     "turns": turns,
     "starts": starts,
     "delegations": delegations,
+    "cancel": cancel,
     "plan": plan,
     "resume": resume,
     "shell": shell,
