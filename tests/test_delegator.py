@@ -176,14 +176,15 @@ def test_a_cancelled_delegation_takes_its_worker_with_it_and_has_its_result(
 
 def test_a_worker_asks_the_model_once_at_a_time(tmp_path: Path) -> None:
     made, scene = play(tmp_path, "asks_at_once", LONG_MS, "thinking")
-    assert "busy busy" in made["error"]["message"]
+    assert "ended before its model did" in made["error"]["message"]
+    assert made["summary"] == "thinking"
     assert len(scene.scripted.bodies) == 1
 
 
 def test_a_worker_asks_the_model_no_more_often_than_its_rounds(tmp_path: Path) -> None:
     most = Delegation().max_tool_rounds + EXTRA_REQUESTS
     made, scene = play(tmp_path, "asks_for_ever", LONG_MS, *[says("")] * (most + 1))
-    assert made["error"]["message"] == "too_many"
+    assert made["error"]["message"] == "max_rounds"
     assert len(scene.scripted.bodies) == most
 
 

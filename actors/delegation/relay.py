@@ -25,12 +25,18 @@ from ipc.messages import (
     ModelStreamed,
     Ping,
     Pong,
+    Problem,
     Refused,
     Usage,
 )
 
-EXTRA_REQUESTS: Final = 2
-"""What a delegation needs beyond its rounds: the answer behind the last one, one to hand in the result."""
+EXTRA_REQUESTS: Final = 6
+"""What a delegation may need beyond its rounds: the answer behind the last one, one to hand in the result,
+one more where it had to be shortened, and some where the model answered nothing."""
+_OF_THE_WORKER: Final = frozenset(
+    {"max_rounds", "output_limit", "empty_answer", "timeout", "out_of_memory", "internal_error"}
+)
+"""Why a worker may say that it ended: nothing that only its parent can know."""
 STOP_S: Final = 1.0
 """How long a stopped request may take to close its connection."""
 
@@ -68,10 +74,19 @@ class Relay:
             case CompleteModel(tail=tail):
                 return self._complete(tail, peer)
             case FinishDelegation(problem=problem):
-                self._course.end("finish", self._witness.problem() or problem)
+                self._finish(problem)
                 return Accepted()
             case _:
                 return refuse(command, peer)
+
+    def _finish(self, told: Problem | None) -> None:
+        """Take the end of a worker; what it says of it counts where its parent knows no better."""
+        if self._request is not None and not (self._request.done() or self._request.cancelling()):
+            self._course.lose("The worker misbehaved: it ended before its model did.")
+            return
+        if told is not None and told.code not in _OF_THE_WORKER:
+            told = Problem(code="internal_error", message=told.message)
+        self._course.end("finish", self._witness.problem() or told)
 
     def hand_in(self) -> None:
         """Stop the running request: what is left of the time is for the result."""
@@ -94,7 +109,7 @@ class Relay:
         if self._request is not None and not self._request.done():
             return Refused(code="busy", message="The answer to the last request is still to come.")
         if self._witness.requests >= self._limits.max_tool_rounds + EXTRA_REQUESTS:
-            return Refused(code="too_many", message="This delegation has had all its requests.")
+            return Refused(code="max_rounds", message="The subagent has had all its requests to the model.")
         try:
             conversation = self._fork.extended(tail, self._witness.relayed)
         except BadTail as error:
