@@ -55,6 +55,8 @@ class Life:
         self._name = name
         self._scene = scene
         self._struck = 0.0
+        self._types_in_vain = False
+        """Whether a screen may be on its way back, which drops what is typed meanwhile."""
         scene.model.mark(0)
         words = [*GUARD, *(["run"] if self.front == "headless" else []), "go", "--session", scene.session]
         environment = scene.environment | environment
@@ -94,7 +96,7 @@ class Life:
         victims = self.chance.sample(alive, min(count, len(alive)))
         self._struck = self._struck or time.monotonic()
         for pid, role in victims:
-            self.has_to_end |= role in FATAL
+            self._hit(role)
             kill(pid)
         return " and ".join(sorted(role for _, role in victims))
 
@@ -107,7 +109,8 @@ class Life:
         kill(pid, signal.SIGSTOP)
         self.passes(VERY_LONG_S if LONG and self.chance.random() < 0.05 else self.chance.uniform(0.05, 0.3))
         self._struck = self._struck or time.monotonic()
-        self.has_to_end |= role in FATAL and then == signal.SIGKILL
+        if then == signal.SIGKILL:
+            self._hit(role)
         kill(pid, then)
         return role
 
@@ -199,10 +202,14 @@ class Life:
         header = "".join(cells[column].data for column in range(COLUMNS))
         return self._program.ended or header.rstrip().endswith("ready")
 
+    def _hit(self, role: str) -> None:
+        self.has_to_end |= role in FATAL
+        self._types_in_vain |= role == "ui"
+
     def _leave(self) -> None:
         if self._program.ended:
             return
-        by_key = self.front == "ui" and self.chance.random() < 0.5
+        by_key = self.front == "ui" and self.chance.random() < 0.5 and not self._types_in_vain
         print("leaves by", "/quit" if by_key else "SIGTERM")
         if by_key:
             self._program.type("/quit" + ENTER)
