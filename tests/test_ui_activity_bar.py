@@ -10,6 +10,7 @@ from ui.state import NESTED, rebuild
 from ui.widgets.row import width
 
 WIDTHS = [40, 60, 80, 120, 200]
+TURN = (session(), TurnStarted(turn=1, prompt="x"))
 USED = Usage(prompt_tokens=12_000, cached_tokens=9_000, completion_tokens=300, cost_usd=0.0042)
 
 
@@ -90,6 +91,14 @@ def test_what_gives_way_is_the_detail_and_never_the_figures() -> None:
     assert "12.3k tokens" in desk.lines[1]
 
 
+def test_an_outcome_that_is_too_long_for_one_row_has_two() -> None:
+    why = "The worker process was killed by SIGKILL before it had a result."
+    desk = working(80).tell(activity("partial", why, active=False, usage=USED))
+    assert "12.3k tokens" in desk.lines[1]
+    assert f"partial  {why}" in desk.lines[2]
+    assert "partial" in Desktop(80, 10).tell(*TURN, activity("partial", why, active=False)).lines[1]
+
+
 @pytest.mark.parametrize("seconds", [0, 7, 59, 60, 765, 5_999, 6_000, 35_999, 10**6])
 def test_elapsed_time_is_always_as_wide(seconds: int) -> None:
     assert width(figures.elapsed(1_000 * seconds)) == 5
@@ -109,11 +118,11 @@ def test_a_nested_delegation_is_said_until_the_subagent_does_something_else(colu
 
 def test_a_subagent_that_thinks_is_told_by_what_it_did_before() -> None:
     desk = working().tell(activity("read_file", "src/app.py"), activity("reasoning"))
-    assert "reasoning  after read_file src/app.py" in bar(desk)
+    assert "reasoning  after read_file: src/app.py" in bar(desk)
     desk.tell(activity("reasoning", "429; again in 2.0 s"))
     assert "reasoning  429; again in 2.0 s" in bar(desk)
     desk.tell(activity("reviewing"))
-    assert "reviewing  after read_file src/app.py" in bar(desk)
+    assert "reviewing  after read_file: src/app.py" in bar(desk)
     desk.tell(activity("list_files"), activity("reasoning"))
     assert "reasoning  after list_files" in bar(desk)
     assert "after" not in bar(desk.tell(activity("completed", active=False)))

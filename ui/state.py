@@ -215,7 +215,9 @@ def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float
     did = before.fact
     if did.phase in (*BETWEEN_DEEDS, "starting"):
         return Activity(fact, now, before.before)
-    return Activity(fact, now, NESTED if NESTED in did.detail else f"after {did.phase} {did.detail}".rstrip())
+    return Activity(
+        fact, now, NESTED if NESTED in did.detail else f"after {did.phase}: {did.detail}".removesuffix(": ")
+    )
 
 
 def _say(talk: Conversation, text: str) -> None:

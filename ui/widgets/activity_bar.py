@@ -23,18 +23,23 @@ def role(view: View) -> Role | None:
 
 
 def activity_bar(view: View, columns: int, screen_rows: int) -> list[Content]:
-    """Return the rows of the bar: none without a subagent in this turn, two on a narrow screen."""
+    """Return the rows of the bar: none without a subagent in this turn, two on a narrow screen.
+
+    An outcome has two as well, when it is too long for one; while it works a bar that grows would disturb.
+    """
     activity = view.state.conversation.activity
     if activity is None:
         return []
     who, phase = _who(activity, view), activity.fact.phase
     detail: list[Part] = [(None, f"  {activity.detail}")] if activity.detail else []
-    if columns < WIDE and screen_rows >= _ROWS_FOR_TWO:
-        right = _right(activity, view, _figures(activity, cost=True), columns - parts_width([who]))
-        return [([who], right), ([(None, f"   {phase}"), *detail], [])]
     left: list[Part] = [who, (None, f" {phase}")]
     shown = _figures(activity, cost=columns >= _COST_FROM) if columns >= WIDE else []
-    return [([*left, *detail], _right(activity, view, shown, columns - parts_width(left)))]
+    right = _right(activity, view, shown, columns - parts_width(left))
+    is_cut = parts_width([*left, *detail, *right]) >= columns
+    if screen_rows >= _ROWS_FOR_TWO and (columns < WIDE or (is_cut and not activity.fact.active)):
+        right = _right(activity, view, _figures(activity, cost=True), columns - parts_width([who]))
+        return [([who], right), ([(None, f"   {phase}"), *detail], [])]
+    return [([*left, *detail], right)]
 
 
 def _who(activity: Activity, view: View) -> Part:
