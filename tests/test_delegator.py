@@ -16,6 +16,7 @@ from actors.delegation.relay import EXTRA_REQUESTS
 from actors.delegation.warm_worker import newest_worker
 from actors.delegation.wording import HAND_IN
 from actors.process_tree import children
+from actors.provider.interface import ProviderError
 from actors.sandbox.quarters import MAILBOX
 from actors.settings import Delegation
 from ipc.messages import Problem
@@ -26,8 +27,10 @@ from tests.fakes.places import run_place
 from tests.fakes.worker_parent import calls, result, says
 
 
-def play(tmp_path: Path, behaviour: str, timeout_ms: int, *steps: Step) -> tuple[dict[str, Any], Scene]:
-    with worker(tmp_path, behaviour, *steps) as (scene, process):
+def play(
+    tmp_path: Path, behaviour: str, timeout_ms: int, *steps: Step, limits: Delegation | None = None
+) -> tuple[dict[str, Any], Scene]:
+    with worker(tmp_path, behaviour, *steps, limits=limits) as (scene, process):
         made = asyncio.run(scene.delegate(timeout_ms))
         if behaviour != "honest":
             process.wait(DEADLINE_S)  # it served, so it is ended, whatever it wants
@@ -126,6 +129,40 @@ def test_a_worker_that_does_not_end_is_ended_at_the_deadline(tmp_path: Path) -> 
             assert not set(fact.phase + fact.detail) & set("\x1b\x07\u202e\n")
         assert len(scene.activities) == 2
         assert newest_worker(scene.place) is None
+
+
+def test_a_model_that_falls_silent_in_a_delegation_is_given_up(tmp_path: Path) -> None:
+    made, scene = play(tmp_path, "honest", LONG_MS, "I see MIT", limits=Delegation(idle_ms=1_000))
+    assert (made["status"], made["summary"]) == ("partial", "I see MIT")
+    assert made["error"]["code"] == "provider_error"
+    assert "silent for 1 s. (idle_timeout)" in made["error"]["message"]
+    assert len(scene.scripted.bodies) == 1
+
+
+def test_an_answer_that_does_not_come_to_its_end_in_a_delegation_is_given_up(tmp_path: Path) -> None:
+    limits = Delegation(request_ms=1_000)
+    made, _ = play(tmp_path, "honest", LONG_MS, says("Look.", calls("list_files")), "I see", limits=limits)
+    assert made["error"]["code"] == "provider_error"
+    assert "total_timeout" in made["error"]["message"]
+
+
+def test_a_subagent_whose_request_is_too_long_makes_room_and_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "LICENSE").write_text("MIT License\n" * 2_000, encoding="utf-8")
+    too_long = ProviderError("context_length_exceeded", "Too long.")
+    reads = says("I read.", calls("read_file", path="LICENSE"))
+    made, scene = play(tmp_path, "honest", LONG_MS, reads, too_long, says(result()))
+    assert (made["status"], made["summary"]) == ("completed", "MIT.")
+    first, refused, shorter = map(len, scene.scripted.bodies)
+    assert first < shorter < refused
+
+
+def test_a_subagent_that_has_no_room_left_hands_in_what_it_has(tmp_path: Path) -> None:
+    (tmp_path / "LICENSE").write_text("MIT License\n" * 2_000, encoding="utf-8")
+    too_long = ProviderError("context_length_exceeded", "Too long.")
+    reads = says("It may be MIT.", calls("read_file", path="LICENSE"))
+    made, _ = play(tmp_path, "honest", LONG_MS, reads, too_long, too_long)
+    assert (made["status"], made["error"]["code"]) == ("partial", "context_length_exceeded")
+    assert "It may be MIT." in made["summary"]
 
 
 def test_what_a_lying_worker_says_of_itself_is_bounded_and_clean(tmp_path: Path) -> None:

@@ -31,6 +31,8 @@ from tests.fakes.models import ScriptedProvider, Step
 from tests.fakes.places import run_place
 from tests.fakes.worker_parent import calls, forked, result, says
 
+pytestmark = pytest.mark.timeout(900 if LONG else 60)
+
 IDLE_MS = 1_000
 SLACK_S = 1.0 if not LONG else 0.5
 """What a busy machine may add to a bound that is measured on a quiet one."""
