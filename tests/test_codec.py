@@ -27,6 +27,7 @@ def test_a_message_comes_back_as_it_was_sent(message: AnyMessage) -> None:
     assert (envelope.id, envelope.sender, envelope.epoch, envelope.seq) == (7, "client", "e", 9)
 
 
+@pytest.mark.fault(52, says="a frame of any bytes")
 @given(st.binary(max_size=300))
 def test_any_bytes_are_decoded_or_refused(frame: bytes) -> None:
     with contextlib.suppress(RemoteFault):
@@ -51,6 +52,7 @@ def test_a_frame_cut_anywhere_is_refused(message: AnyMessage) -> None:
             codec.decode(frame[:end])
 
 
+@pytest.mark.fault(52, says="a frame nested a hundred thousand deep")
 def test_nesting_of_any_depth_is_refused_not_fatal() -> None:
     deep = b"\x91" * 100_000 + b"\xc0"
     with pytest.raises(RemoteFault):

@@ -215,6 +215,7 @@ async def stream(workspace: Path, seed: int) -> None:
         assert [plan.revision for plan in written] == list(range(1, UPDATES + 1)), f"seed {seed}"
 
 
+@pytest.mark.fault(41, says="messages are lost, delayed, repeated")
 @pytest.mark.timeout(60 if not LONG else 600)
 def test_no_update_is_lost_or_applied_twice_when_messages_are_lost_delayed_and_repeated() -> None:
     async def all_seeds(folders: list[Path]) -> None:

@@ -146,6 +146,7 @@ def test_a_trusted_server_is_spoken_to_over_one_secure_connection(
     assert {r.connection for r in secure.requests} == {1}
 
 
+@pytest.mark.fault(16, says="a certificate that is not trusted")
 def test_a_certificate_that_is_not_trusted_is_refused_at_once(secure: ScriptedServer) -> None:
     error = fail(secure.base_url)
     assert error.code == "unreachable"

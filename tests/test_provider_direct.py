@@ -100,6 +100,7 @@ def test_a_server_that_does_not_stream_is_understood(server: ScriptedServer) -> 
 # --- what goes wrong ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.fault(16, says="an error that passes, then a broken connection")
 @pytest.mark.parametrize("code", [408, 409, 429, 500, 503])
 def test_passing_troubles_are_retried_and_told(server: ScriptedServer, code: int) -> None:
     server.add(status(code), drop(), say("fine"))
@@ -118,6 +119,7 @@ def test_retries_are_bounded_once(server: ScriptedServer) -> None:
     assert "overloaded" in error.message
 
 
+@pytest.mark.fault(16, says="429 with Retry-After")
 def test_retry_after_is_kept_to(server: ScriptedServer) -> None:
     server.add(status(429, {"Retry-After": "0.2"}), say("fine"))
     events = run(server.base_url)
@@ -136,6 +138,7 @@ def test_a_spent_quota_is_not_retried(server: ScriptedServer) -> None:
     assert "no quota" in fail(server.base_url).message
 
 
+@pytest.mark.fault(16, says="the connection is refused")
 def test_a_refused_connection_names_the_url(server: ScriptedServer) -> None:
     server.close()
     error = fail(server.base_url)
@@ -170,6 +173,7 @@ def test_nothing_is_retried_after_the_first_byte(server: ScriptedServer) -> None
     assert (error.code, len(server.requests)) == ("connection_lost", 1)
 
 
+@pytest.mark.fault(16, says="the stream is closed in the middle")
 @pytest.mark.parametrize(
     "step",
     [

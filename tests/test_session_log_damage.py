@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.session.log import Recovery, SessionLog, read_log
+from tests.fakes.fault_table import Fault
 from tests.fakes.session_events import HEADER, messages, opened, refusal_to_open, said, written
 
 
@@ -17,17 +18,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "sessions"
 
 
-def test_a_log_cut_at_any_byte_keeps_every_finished_line(folder: Path) -> None:
+@pytest.mark.fault(45, says="the log ends at any byte")
+def test_a_log_cut_at_any_byte_keeps_every_finished_line(folder: Path, fault: Fault) -> None:
     path = written(folder, said("one"), said("two"), said("three"))
     whole = path.read_bytes()
     last = whole.rindex(b"\n", 0, -1) + 1
     for cut in range(last, len(whole)):
-        path.write_bytes(whole[:cut])
-        recovery = opened(path)
-        assert messages(recovery) == ["one", "two"]
-        assert recovery.torn_bytes == cut - last
-        assert [skipped.line for skipped in recovery.skipped] == ([4] if cut > last else [])
-        assert path.read_bytes() == whole[:last]
+        with fault.attempt():
+            path.write_bytes(whole[:cut])
+            recovery = opened(path)
+            assert messages(recovery) == ["one", "two"]
+            assert recovery.torn_bytes == cut - last
+            assert [skipped.line for skipped in recovery.skipped] == ([4] if cut > last else [])
+            assert path.read_bytes() == whole[:last]
     path.write_bytes(whole)
     assert opened(path).torn_bytes == 0
 
@@ -41,6 +44,7 @@ def test_a_cut_log_goes_on_where_it_was_cut(folder: Path) -> None:
     assert opened(path) == Recovery((HEADER, said("one"), said("new")))
 
 
+@pytest.mark.fault(46, says="zeros behind the last record")
 def test_a_zero_filled_tail_is_cut(folder: Path) -> None:
     path = written(folder, said("one"))
     with open(path, "ab") as file:
@@ -66,6 +70,7 @@ def undamaged(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return written(tmp_path_factory.mktemp("log"), *EVENTS[1:]).read_bytes()
 
 
+@pytest.mark.fault(46, says="a byte of the log is damaged")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
 @given(place=st.floats(0, 1, exclude_max=True), byte=st.integers(0, 255))
 def test_any_damaged_byte_costs_its_line_alone_and_is_reported(

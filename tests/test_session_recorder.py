@@ -164,6 +164,7 @@ def test_a_disk_that_fails_is_told_once_and_the_session_goes_on(stage: Stage) ->
     assert stage.log.path.read_bytes() == before
 
 
+@pytest.mark.fault(49, says="the log is removed or replaced")
 @pytest.mark.parametrize("replaced", [False, True], ids=["deleted", "replaced"])
 def test_a_log_that_is_taken_away_is_told_once_and_the_session_goes_on(stage: Stage, replaced: bool) -> None:
     stage.log.path.unlink()

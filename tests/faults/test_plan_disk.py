@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from actors.plan.file import NAME, PlanFile, encode
+from actors.plan.file import NAME, PlanFile, StoreFailed, encode
 from actors.plan_store import PlanStore
 from ipc.endpoints import RunPlace
 from ipc.messages import (
@@ -27,16 +27,18 @@ from ipc.messages import (
 )
 from tests.fakes.chat_script import Step, call, say
 from tests.fakes.failing_calls import KILL, watched
+from tests.fakes.fault_table import LONG, Fault
 from tests.fakes.fido import DEADLINE_S, GUARD, Finished, Home, home, openai_environment
 from tests.fakes.launch import ROOT
 from tests.fakes.places import run_place
 from tests.fakes.plans import plan, step
 from tests.fakes.scripted_server import ScriptedServer
+from tests.fakes.somebody import somebodys_folder
 
 OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
 ERRORS = [errno.EIO, errno.ENOSPC, errno.EROFS]
-if os.environ.get("FIDO_FAULTS") == "long":
-    ERRORS += [errno.EDQUOT, errno.EACCES, errno.EMFILE, errno.ENOMEM]
+if LONG:
+    ERRORS += [errno.EDQUOT, errno.EACCES, errno.EMFILE, errno.ENOMEM, errno.EFBIG]
 LAST_CALL = 200
 """Far behind the last call of the work."""
 
@@ -77,22 +79,25 @@ def folders(root: Path) -> "itertools.starmap[tuple[int, Path]]":
     return itertools.starmap(fresh, zip(range(1, LAST_CALL), strict=False))
 
 
-def test_a_kill_at_any_system_call_loses_no_acknowledged_plan(tmp_path: Path) -> None:
+@pytest.mark.fault(34, says="the plan store is killed at each system call")
+def test_a_kill_at_any_system_call_loses_no_acknowledged_plan(tmp_path: Path, fault: Fault) -> None:
     for number, folder in folders(tmp_path):
-        run = watched(three_plans(folder), at(number, KILL))
-        acknowledged = len(run.said.split())
-        file = PlanFile(folder)
-        loaded = file.load()
-        assert loaded.warning == "", f"call {number}"
-        assert loaded.plan.revision in (acknowledged, acknowledged + 1), f"call {number}"
-        file.store(plan(step("a"), revision=9))
-        assert os.listdir(folder) == [NAME], f"call {number}"
+        with fault.attempt():
+            run = watched(three_plans(folder), at(number, KILL))
+            acknowledged = len(run.said.split())
+            file = PlanFile(folder)
+            loaded = file.load()
+            assert loaded.warning == "", f"call {number}"
+            assert loaded.plan.revision in (acknowledged, acknowledged + 1), f"call {number}"
+            file.store(plan(step("a"), revision=9))
+            assert os.listdir(folder) == [NAME], f"call {number}"
         if run.finished:
             break
     assert acknowledged == 3
     assert number > 20
 
 
+@pytest.mark.fault(35, says="the power fails: what was synced, and when")
 def test_what_is_acknowledged_outlasts_a_power_cut(tmp_path: Path) -> None:
     """What a cut leaves follows from the order of the calls: content first, then its name, then a word."""
     three_plans(tmp_path)(lambda _: None)
@@ -166,19 +171,23 @@ def on_disk(folder: Path) -> str:
         return ""
 
 
+@pytest.mark.fault(37, says="each system call fails with each error")
 @pytest.mark.parametrize("error", ERRORS, ids=errno.errorcode.get)
-def test_an_error_at_any_system_call_is_told_and_memory_and_disk_agree(error: int, tmp_path: Path) -> None:
+def test_an_error_at_any_system_call_is_told_and_memory_and_disk_agree(
+    error: int, tmp_path: Path, fault: Fault
+) -> None:
     seen: set[str] = set()
     for number, folder in folders(tmp_path):
         with run_place(folder) as place:
             three_updates(place)(lambda _: None)  # as warm as it will be, and a plan to lose
             (folder / NAME).write_bytes(encode(plan(step("old"))))
-            run = watched(three_updates(place), at(number, error))
-        where = f"call {number}: {run.calls[number - 1 : number]}"
-        assert run.finished, where
-        told = msgspec.json.decode(run.said, type=Told)
-        assert told.held[-1] == told.at_end == on_disk(folder), where
-        _check_told(told, folder, error, where)
+            with fault.attempt():
+                run = watched(three_updates(place), at(number, error))
+                where = f"call {number}: {run.calls[number - 1 : number]}"
+                assert run.finished, where
+                told = msgspec.json.decode(run.said, type=Told)
+                assert told.held[-1] == told.at_end == on_disk(folder), where
+                _check_told(told, folder, error, where)
         seen |= set(told.rules)
         if number >= len(run.calls):
             break
@@ -213,9 +222,10 @@ def in_place(path: Path) -> None:
     path.write_bytes(THEIRS)
 
 
+@pytest.mark.fault(39, says="an edit before each system call")
 @pytest.mark.parametrize("edit", [replaced, in_place])
 def test_an_edit_by_another_program_at_any_moment_is_never_lost(
-    edit: Callable[[Path], None], tmp_path: Path
+    edit: Callable[[Path], None], tmp_path: Path, fault: Fault
 ) -> None:
     for number, folder in folders(tmp_path):
         path = folder / NAME
@@ -225,18 +235,21 @@ def test_an_edit_by_another_program_at_any_moment_is_never_lost(
                 edit(path)
             return 0
 
-        with run_place(folder) as place:
+        with run_place(folder) as place, fault.attempt():
             run = watched(three_updates(place), edited)
-        assert run.finished
-        told = msgspec.json.decode(run.said, type=Told)
-        where = f"before call {number}: {run.calls[number - 1 : number]}; {told}"
-        assert "theirs" in [told.loaded, told.at_end, on_disk(folder)] or "stale_plan" in told.rules, where
-        assert ("theirs" in told.held) == ("stale_plan" in told.rules), where
+            assert run.finished
+            told = msgspec.json.decode(run.said, type=Told)
+            where = f"before call {number}: {run.calls[number - 1 : number]}; {told}"
+            assert "theirs" in [told.loaded, told.at_end, on_disk(folder)] or "stale_plan" in told.rules, (
+                where
+            )
+            assert ("theirs" in told.held) == ("stale_plan" in told.rules), where
         if number >= len(run.calls):
             break
     assert number > 20
 
 
+@pytest.mark.fault(38, says="a file system that can not exchange names")
 @pytest.mark.parametrize("error", [errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP], ids=errno.errorcode.get)
 def test_a_file_system_that_can_not_exchange_names_holds_plans_too(error: int, tmp_path: Path) -> None:
     def refused(_call: int, name: str, _path: str) -> int:
@@ -248,6 +261,7 @@ def test_a_file_system_that_can_not_exchange_names_holds_plans_too(error: int, t
     assert os.listdir(tmp_path) == [NAME]
 
 
+@pytest.mark.fault(36, says="two writes find no room")
 def test_a_disk_that_fails_for_a_while_is_told_of_and_then_serves_again(tmp_path: Path) -> None:
     writes = itertools.count(1)
 
@@ -297,6 +311,7 @@ print(PlanFile(folder).load().plan == big)
 """
 
 
+@pytest.mark.fault(36, 38, says="a small disk, full and then read-only")
 def test_a_full_and_a_read_only_file_system_leave_the_old_plan(tmp_path: Path) -> None:
     run = subprocess.run(
         [*OWN_MOUNTS, sys.executable, "-I", "-c", ON_A_TINY_DISK, str(tmp_path), str(ROOT)],
@@ -310,6 +325,21 @@ def test_a_full_and_a_read_only_file_system_leave_the_old_plan(tmp_path: Path) -
     assert "No space left on device" in full
     assert (kept, again, still) == ("True True", "True", "True")
     assert "Read-only file system" in read_only
+
+
+@pytest.mark.fault(38, says="the right to write into the folder is lost for a while")
+def test_a_folder_that_is_closed_for_a_while_keeps_its_plan() -> None:
+    with somebodys_folder() as folder:
+        file = PlanFile(folder)
+        file.load()
+        file.store(plan(step("a")))
+        folder.chmod(0o500)
+        with pytest.raises(StoreFailed, match="Permission denied"):
+            file.store(plan(step("b"), revision=2))
+        assert on_disk(folder) == plan(step("a")).reason
+        folder.chmod(0o700)
+        file.store(plan(step("b"), revision=2))
+        assert PlanFile(folder).load().plan.revision == 2
 
 
 IN_A_TINY_WORKSPACE = f"""
@@ -331,6 +361,7 @@ def shell(command: str) -> Step:
     return call("bash_exec", {"command": command})
 
 
+@pytest.mark.fault(36, 38, says="a run in a full, then read-only workspace")
 def test_a_workspace_that_is_full_or_read_only_for_a_while_costs_no_more_than_that(
     at_home: Home, tmp_path: Path
 ) -> None:

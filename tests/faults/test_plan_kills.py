@@ -15,13 +15,12 @@ from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.mailbox import Link
 from ipc.messages import Plan, PlanStored
+from tests.fakes.fault_table import LONG, SEED, Fault
 from tests.fakes.launch import launch
 from tests.fakes.places import run_place
 from tests.fakes.plans import step
 
-LONG = os.environ.get("FIDO_FAULTS") == "long"
 KILLS = 1000 if LONG else 12
-SEED = int(os.environ.get("FIDO_SEED", "1"))
 
 
 class Stores:
@@ -78,7 +77,7 @@ class Writer:
         assert plan == msgspec.json.decode(self._path.read_bytes(), type=Plan)
 
 
-async def stream_and_kill(place: RunPlace, chance: random.Random) -> None:
+async def stream_and_kill(place: RunPlace, chance: random.Random, fault: Fault) -> None:
     stores, channel = Stores(place), Channel()
     link = Link(channel, "client", place.mailbox("plan_store"))
     writer = Writer(place, link)
@@ -87,21 +86,23 @@ async def stream_and_kill(place: RunPlace, chance: random.Random) -> None:
         for _ in range(KILLS):
             for _ in range(chance.randrange(10)):
                 await writer.update()
-            victim = stores.serving()
-            asyncio.get_running_loop().call_later(chance.uniform(0, 0.004), stores.kill, victim)
-            while stores.serving() == victim:
-                await writer.update()
-            await writer.check()
+            with fault.attempt():
+                victim = stores.serving()
+                asyncio.get_running_loop().call_later(chance.uniform(0, 0.004), stores.kill, victim)
+                while stores.serving() == victim:
+                    await writer.update()
+                await writer.check()
     finally:
         stores.end()
         link.close()
         channel.close()
 
 
+@pytest.mark.fault(33, says="the plan store is killed during a stream of updates")
 @pytest.mark.timeout(60 if not LONG else 3600)
 def test_no_acknowledged_update_is_lost_or_applied_twice_when_the_store_is_killed_at_random_moments(
-    tmp_path: Path,
+    tmp_path: Path, fault: Fault
 ) -> None:
     with run_place(tmp_path) as place:
-        asyncio.run(stream_and_kill(place, random.Random(SEED)))
+        asyncio.run(stream_and_kill(place, random.Random(SEED), fault))
     assert set(os.listdir(tmp_path)) <= {NAME, f"{NAME}.tmp"}

@@ -1,4 +1,4 @@
-"""The whole program on a disk that is full: a clear notice, nothing lost, and the turn goes on."""
+"""The session log on a full disk, damaged, and enormous: a clear notice, nothing lost, and it goes on."""
 
 import json
 import os
@@ -6,16 +6,23 @@ import shlex
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 import pytest
 
+from actors.session.events import ConversationCompacted
 from actors.session.history import History
 from actors.session.log import read_log
 from actors.session.recorder import WRITTEN_AGAIN
+from actors.session.records import encode_event
 from tests.fakes import chat_rules
 from tests.fakes.chat_script import call, say
+from tests.fakes.fault_table import LONG, Fault
 from tests.fakes.fido import DEADLINE_S, GUARD, Finished, Home, Run, home, openai_environment
+from tests.fakes.launch import script
 from tests.fakes.scripted_server import ScriptedServer
+from tests.fakes.session_events import HEADER, whole_turn
 
 OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
 DISK_KB = 160
@@ -27,6 +34,12 @@ def at() -> Iterator[Home]:
         yield made
 
 
+def of_the_log(told: Finished) -> list[dict[str, Any]]:
+    """The notices that speak of the session log."""
+    return [event for event in told.events("notice") if "session log" in event["message"]]
+
+
+@pytest.mark.fault(47, says="no room for the log for a while")
 def test_a_disk_that_is_full_for_a_while_costs_nothing(at: Home, tmp_path: Path) -> None:
     """The log is on a small disk with little room left, until a tool of the turn removes what fills it."""
     logs, kept = at.folder / "state" / "fido" / "sessions", tmp_path / "kept"
@@ -66,7 +79,7 @@ def test_a_disk_that_is_full_for_a_while_costs_nothing(at: Home, tmp_path: Path)
         server.assert_done()
     told = Finished(done.returncode, done.stdout, done.stderr)
     assert told.status == 0, told
-    full, over = told.events("notice")
+    full, over = of_the_log(told)
     assert "No space left on device" in full["message"]
     assert "Make room" in full["message"]
     assert (full["level"], over["level"], over["message"]) == ("error", "info", WRITTEN_AGAIN)
@@ -79,6 +92,7 @@ def test_a_disk_that_is_full_for_a_while_costs_nothing(at: Home, tmp_path: Path)
     assert messages[-1]["content"] == "All done."
 
 
+@pytest.mark.fault(46, says="a session with a log damaged in the middle")
 def test_a_log_that_is_damaged_in_the_middle_is_gone_on_with_and_kept_as_it_is(
     at: Home, tmp_path: Path
 ) -> None:
@@ -97,7 +111,7 @@ def test_a_log_that_is_damaged_in_the_middle_is_gone_on_with_and_kept_as_it_is(
         for prompt, answer in (("second", "Two."), ("third", "Three.")):
             told = Run(at, tmp_path, prompt, *go_on, **environ).finish()
             assert told.events("turn_finished")[0]["final_text"] == answer
-            (notice,) = (event["message"] for event in told.events("notice"))
+            (notice,) = (event["message"] for event in of_the_log(told))
             assert notice.startswith("3 records of the session log could not be read and were left out: ")
             assert f"line 4 (damaged); line 6 (damaged); line {result + 3} (damaged)" in notice
         server.assert_done()
@@ -105,3 +119,50 @@ def test_a_log_that_is_damaged_in_the_middle_is_gone_on_with_and_kept_as_it_is(
     assert roles == ["system", "user", "assistant", "tool", "assistant", "user", "assistant", "user"]
     assert "its result was lost" in server.requests[-1].messages[3]["content"]
     assert log.read_bytes().startswith(b"".join(lines))
+
+
+RESUMED = """
+import re, sys, time
+from pathlib import Path
+from actors.compaction.memory import Memory
+from actors.session.events import ConversationCompacted
+from actors.session.history import History
+from actors.session.ledger import Ledger
+from actors.session.log import SessionLog
+from actors.session.replay import Replay
+from actors.undo.log import UndoLog
+folds = [History(), Replay(), Memory(), Ledger(), UndoLog()]
+started = time.monotonic()
+log, recovery = SessionLog.open(Path(sys.argv[1]), *(fold.apply for fold in folds))
+took = time.monotonic() - started
+status = Path("/proc/self/status").read_text()
+print(took, re.search(r"VmHWM:\\s+(\\d+)", status)[1], len(recovery.skipped), len(folds[0].messages))
+"""
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.fault(48, says="a log of a gigabyte" if LONG else "a log of fifty megabytes")
+def test_an_enormous_log_is_read_quickly_and_in_little_memory(tmp_path: Path, fault: Fault) -> None:
+    """A session of a gigabyte was compacted on its way; so it is here, after every twenty turns."""
+    wanted, path = (1_000_000_000 if LONG else 50_000_000), tmp_path / "s-1.jsonl"
+    compacted = ConversationCompacted(turn=1, messages=(), method="trim", before_tokens=9, after_tokens=1)
+    block = [e for turn in range(1, 21) for e in whole_turn(turn, 5, "x" * 24_000)] + [compacted]
+    bodies = [encode_event(event) for event in block]
+    written = 1
+    with path.open("wb") as file:
+        file.write(line(0, encode_event(HEADER)))
+        while file.tell() < wanted:
+            file.writelines(line(written + place, body) for place, body in enumerate(bodies))
+            written += len(bodies)
+    done = script(RESUMED, path)
+    assert done.stdout, done.stderr
+    took, peak_kb, skipped, messages = done.stdout.split()
+    fault.took(float(took))
+    path.unlink()
+    assert (skipped, messages) == ("0", "0")
+    assert int(peak_kb) < 300_000
+    assert float(took) < (10.0 if LONG else 2.0)
+
+
+def line(number: int, body: bytes) -> bytes:
+    return b'{"seq":%d,"crc":%d,"event":%b}\n' % (number, crc32(body, number), body)
