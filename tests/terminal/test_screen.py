@@ -1,6 +1,8 @@
 """The real screen in a real terminal; the test plays the other processes."""
 
+import asyncio
 import os
+import random
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
@@ -215,6 +217,40 @@ async def test_a_second_screen_shows_the_same(tmp_path: Path) -> None:
         )
         run.parent.tell(finished(text="one\n\ntwo"))
         await terminal.shows("two", "ready", "10%", "1/4")
+        with TerminalProgram(command("ui.app", run.place.directory, os.getpid())) as other:
+            await other.becomes(lambda: other.text == terminal.text, "the same screen")
+
+
+@played
+async def test_every_burst_is_drawn_without_a_key_while_the_person_types(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"))
+        await terminal.shows("working")
+        for number in range(40):
+            for _ in range(chance.randint(1, 100)):
+                run.parent.tell(say("a "))
+            run.parent.tell(say(f"\nburst {number}.\n"))
+            terminal.type(f"{number % 10}{ENTER}")
+            await terminal.shows(f"burst {number}.", deadline_s=5)
+        await terminal.shows(f"and {number - 1} more")
+
+
+@played
+async def test_a_screen_that_stood_still_through_fifty_thousand_deltas_shows_what_another_shows(
+    tmp_path: Path,
+) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"), say("before\n"))
+        await terminal.shows("before")
+        terminal.process.send_signal(signal.SIGSTOP)
+        for number in range(50_000):
+            run.parent.tell(say(f"piece {number}\n" if number % 10 == 0 else "more "))
+            if number % 1_000 == 0:
+                await asyncio.sleep(0)  # the loop has its turn, as it has between the deltas of a model
+        terminal.process.send_signal(signal.SIGCONT)
+        run.parent.tell(say("the end"), finished(text=""))
+        await terminal.shows("piece 49990", "the end", "ready")
         with TerminalProgram(command("ui.app", run.place.directory, os.getpid())) as other:
             await other.becomes(lambda: other.text == terminal.text, "the same screen")
 
