@@ -93,9 +93,9 @@ class Conversations:
             return
         if isinstance(message, Reply):
             future = self._asked.get(envelope.parent)
-            if future is None:
+            if future is None or future.done():
                 self.refused["late_reply"] += 1
-            elif not future.done():
+            else:
                 future.set_result(message)
         elif isinstance(message, Command):
             self._answer(message, envelope.id, peer, send)

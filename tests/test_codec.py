@@ -9,7 +9,18 @@ from hypothesis import strategies as st
 
 from ipc import codec
 from ipc.errors import LocalFault, RemoteFault
-from ipc.messages import AnyMessage, NoticeRaised, Ping, Plan, PlanChanged, PlanItem, StartTurn
+from ipc.messages import (
+    PROTOCOL_VERSION,
+    AnyMessage,
+    NoticeRaised,
+    Ping,
+    Plan,
+    PlanChanged,
+    PlanItem,
+    StartTurn,
+)
+from tests.fakes.any_message import one_of_each, wrong_for
+from tests.fakes.fault_table import Fault
 
 EXAMPLES: list[AnyMessage] = [
     Ping(),
@@ -92,3 +103,30 @@ def test_the_limit_is_the_same_for_sending_and_receiving() -> None:
         codec.decode(frame, limit=len(frame) - 1)
     with pytest.raises(LocalFault, match="the limit is"):
         codec.encode(message, sender="client", limit=len(frame) - 1)
+
+
+def refusal(payload: object) -> RemoteFault:
+    with pytest.raises(RemoteFault) as caught:
+        codec.decode(msgspec.msgpack.encode([PROTOCOL_VERSION, 5, 0, "client", "", 0, payload]))
+    return caught.value
+
+
+@pytest.mark.fault(52, says="a field of a message is missing, mistyped or unknown")
+@pytest.mark.parametrize("payload", one_of_each(), ids=lambda payload: payload["type"])
+def test_every_field_of_every_message_is_checked_and_the_refusal_names_it(
+    payload: dict[str, object], fault: Fault
+) -> None:
+    frame = msgspec.msgpack.encode([PROTOCOL_VERSION, 5, 0, "client", "", 0, payload])
+    _, message = codec.decode(frame)
+    needed = {field.encode_name for field in msgspec.structs.fields(message) if field.required}
+    bad: dict[str, dict[str, object]] = {"surprise": payload | {"surprise": 1}}
+    for name in payload.keys() - {"type"}:
+        bad[name] = payload | {name: wrong_for(payload[name])}
+        if name in needed:
+            bad[f"{name} "] = {key: value for key, value in payload.items() if key != name}
+    for name, wrong in bad.items():
+        with fault.attempt():
+            error = refusal(wrong)
+            assert (error.code, error.command_id) == ("bad_message", 5)
+            assert name.strip() in error.message
+            assert str(payload["type"]) in error.message

@@ -1,6 +1,7 @@
 """Mailboxes, links, facts: real sockets on one loop."""
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -31,6 +32,7 @@ from ipc.messages import (
     Stop,
     TextDelta,
 )
+from tests.fakes.fault_table import SEED
 from tests.fakes.places import run_place
 from tests.fakes.watching import DEADLINE_S, LossyPublisher, Seen
 
@@ -43,10 +45,12 @@ class Echo(Actor):
 
     def __init__(self, place) -> None:  # type: ignore[no-untyped-def]
         super().__init__(place)
+        self.commands = 0
         self.told: list[AnyFact] = []
         self.tellers: list[Peer] = []
 
     def on_command(self, command: AnyCommand, peer: Peer) -> Answer:
+        self.commands += 1
         match command:
             case StartTurn(prompt="raise"):
                 raise RuntimeError("planted")
@@ -56,6 +60,9 @@ class Echo(Actor):
                 return asyncio.get_running_loop().create_future()
             case StartTurn(prompt="ask back"):
                 return self.ask_back(peer)
+            case StartTurn(prompt="tell"):
+                peer.tell(notice(self.commands))
+                return Accepted()
             case StartTurn():
                 return Accepted()
             case _:
@@ -355,3 +362,52 @@ def test_a_follower_survives_the_publishers_death(tmp_path: Path) -> None:
             channel.close()
 
     asyncio.run(whole())
+
+
+def test_a_cancelled_question_loses_no_message(scene) -> None:  # type: ignore[no-untyped-def]
+    """Each is cancelled around the tick in which its answer comes, and a fact with it."""
+
+    async def act(actor: Echo, channel: Channel) -> None:
+        chance, facts = random.Random(SEED), list[AnyFact]()
+        link = link_to(actor, channel, on_fact=lambda fact, _: facts.append(fact))
+        answered = 0
+        for _ in range(2_000):
+            asking = asyncio.ensure_future(link.ask(StartTurn(prompt="tell")))
+            for _ in range(chance.randrange(12)):
+                await asyncio.sleep(0)
+            asking.cancel()
+            (end,) = await asyncio.gather(asking, return_exceptions=True)
+            answered += end == Accepted()
+        assert isinstance(await link.ask(Ping()), Pong)  # whatever was sent before it has been answered
+        assert 100 < answered < actor.commands - 100
+        assert facts == [notice(number + 1) for number in range(actor.commands)]
+        assert link._conversations._asked == {}
+
+    scene(act)
+
+
+def test_no_burst_in_either_direction_is_left_lying(scene) -> None:  # type: ignore[no-untyped-def]
+    """The descriptor of a socket tells once that there is something, however much there is."""
+
+    async def act(actor: Echo, channel: Channel) -> None:
+        chance = random.Random(SEED)
+        came: list[AnyFact] = []
+        link = link_to(actor, channel, on_fact=lambda fact, _: came.append(fact))
+        link.tell(notice(0))
+        await link.ask(Ping())
+        (peer,) = actor.tellers
+        actor.told.clear()
+        for _ in range(100):
+            there, back = chance.randrange(1, 100), chance.randrange(1, 100)
+            for number in range(max(there, back)):
+                if number < there:
+                    link.tell(notice(number))
+                if number < back:
+                    peer.tell(notice(number))
+            while len(actor.told) < there or len(came) < back:  # noqa: ASYNC110 - nothing else wakes it
+                await asyncio.sleep(0)
+            assert (len(actor.told), len(came)) == (there, back)
+            actor.told.clear()
+            came.clear()
+
+    scene(act)
