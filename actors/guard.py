@@ -42,12 +42,20 @@ def guard(work: Callable[[], int]) -> int:
     child = os.fork()
     if child == 0:
         kernel.die_with_parent(guarding, signal.SIGTERM)
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        kernel.leave(work())
+        kernel.leave(_status_of(work, before))
     status = _wait_for(child, watched)
     _sweep()
     terminal.restore()
     return status if status >= 0 else _killed(-status)
+
+
+def _status_of(work: Callable[[], int], mask: Set[int]) -> int:
+    """Do the work under the signal mask that the guard was started with."""
+    try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        return work()
+    except KeyboardInterrupt:  # Ctrl-C while it still imports what would take it
+        return 128 + signal.SIGINT
 
 
 def _wait_for(child: int, watched: Set[signal.Signals]) -> int:

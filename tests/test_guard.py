@@ -89,6 +89,11 @@ def test_work_that_a_signal_ended_needs_no_words(number: str) -> None:
     assert (ran.returncode, ran.stderr) == (128 + signal.Signals[number], "")
 
 
+def test_ctrl_c_before_the_work_can_take_it_needs_no_words() -> None:
+    ran = guarded("os.kill(os.getpid(), signal.SIGINT)\nwhile True:\n    signal.pause()")
+    assert (ran.returncode, ran.stderr) == (128 + signal.SIGINT, "")
+
+
 def test_work_gets_the_signal_mask_that_the_guard_was_started_with() -> None:
     assert guarded("print(signal.pthread_sigmask(signal.SIG_BLOCK, ()))\nreturn 0").stdout == "set()\n"
 
