@@ -14,7 +14,7 @@ REQUESTS = 8
 """Of a turn in which nothing happens: five of the parent, three of the subagent in their midst."""
 COMMAND_AT = 2
 """The request whose answer runs the command."""
-COMMAND = DAEMONS.replace("sleep 1005", ": < gate")
+COMMAND = "env -i setsid sleep 1006 &\n" + DAEMONS.replace("sleep 1005", ": < gate")
 """Daemons that do all to get away, then a wait until somebody opens the named pipe `gate` for writing."""
 FINDINGS = [{"file": "a.py", "line": 1, "claim": "`print` is called", "confidence": "high"}]
 RESULT = json.dumps({"status": "completed", "summary": "It prints one.", "findings": FINDINGS})

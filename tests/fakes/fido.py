@@ -51,10 +51,17 @@ class Home:
         return self.environ | more
 
     def processes(self) -> list[int]:
-        """Every live process that was started from this home, whatever became of its parents."""
-        mark = f"FIDO_TEST_TAG={self.tag}".encode()
+        """Every live process that was started from this home, whatever became of its parents.
+
+        Its environment tells, or the folder that it is in: a command may have cleared its environment.
+        """
+        mark, folder = f"FIDO_TEST_TAG={self.tag}".encode(), f"{self.folder}/"
         pids = {int(entry) for entry in os.listdir("/proc") if entry.isdigit()} - {os.getpid()}
-        return [pid for pid in pids if mark in _read(f"/proc/{pid}/environ")]
+        return [
+            pid
+            for pid in pids
+            if mark in _read(f"/proc/{pid}/environ") or f"{_place(pid)}/".startswith(folder)
+        ]
 
     def log_text(self) -> str:
         logs = (self.folder / "state").rglob("*.log")
@@ -172,6 +179,14 @@ def wait_until(ready: Callable[[], bool], what: str, timeout_s: float = DEADLINE
 
 def _command(pid: int) -> str:
     return _read(f"/proc/{pid}/cmdline").decode(errors="replace")
+
+
+def _place(pid: int) -> str:
+    """The folder that a process is in."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return ""
 
 
 def _read(path: str) -> bytes:
