@@ -66,6 +66,12 @@ def test_a_delegation_whose_time_is_short_is_asked_for_what_it_has(tmp_path: Pat
     assert scene.activities[-1].elapsed_ms < SHORT_MS
 
 
+def test_a_last_message_that_is_being_written_is_not_asked_for_again(tmp_path: Path) -> None:
+    made, scene = play(tmp_path, "honest", SHORT_MS, says("It is MIT."), '{"summary')
+    assert (made["status"], made["error"]["code"]) == ("partial", "timeout")
+    assert len(scene.scripted.bodies) == 2
+
+
 def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
     steps = says("I see MIT.", calls("list_files")), "Now I", "It may be"
     made, scene = play(tmp_path, "honest", SHORT_MS, *steps)

@@ -13,6 +13,7 @@ OUT_OF_TIME: Final = Problem(
     message="The delegation ran out of time.",
     next_step="Delegate less at once, or give it a larger timeout_ms.",
 )
+_NEXT: Final = "Delegate it again, or look yourself."
 
 
 class Course:
@@ -43,7 +44,7 @@ class Course:
 
     def lose(self, why: str) -> None:
         """End it for a worker that is no use any more; `why` is a sentence."""
-        self.end("worker_lost", Problem(code="worker_lost", message=why))
+        self.end("worker_lost", Problem(code="worker_lost", message=why, next_step=_NEXT))
 
     async def ended_by(self, moment_s: float) -> bool:
         """Wait until it has ended, at most until so many seconds behind its start."""

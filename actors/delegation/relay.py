@@ -5,11 +5,12 @@ import contextlib
 import os
 from typing import Final
 
-from actors.conversation import Conversation
+from actors.conversation import Conversation, encode_user
 from actors.delegation.course import Course
 from actors.delegation.fork import Fork
 from actors.delegation.gate import BadTail
 from actors.delegation.witness import Witness
+from actors.delegation.wording import PROMPTS
 from actors.provider.interface import Provider, ProviderError
 from actors.session.recorder import Recorder
 from actors.settings import Delegation as Limits
@@ -37,6 +38,7 @@ _OF_THE_WORKER: Final = frozenset(
     {"max_rounds", "output_limit", "empty_answer", "timeout", "out_of_memory", "internal_error"}
 )
 """Why a worker may say that it ended: nothing that only its parent can know."""
+_LAST_PROMPTS: Final = frozenset(map(encode_user, PROMPTS))
 STOP_S: Final = 1.0
 """How long a stopped request may take to close its connection."""
 
@@ -60,6 +62,7 @@ class Relay:
         self._recorder = recorder
         self._limits = limits
         self._request: asyncio.Task[ModelCompleted | Refused] | None = None
+        self._is_last = False
 
     def serve(self, command: AnyCommand, peer: Peer) -> Answer:
         """Answer the worker."""
@@ -89,8 +92,8 @@ class Relay:
         self._course.end("finish", self._witness.problem() or told)
 
     def hand_in(self) -> None:
-        """Stop the running request: what is left of the time is for the result."""
-        if self._request is not None and not self._request.done():
+        """Stop the running request, unless it is for the result: what is left of the time is for that."""
+        if self._request is not None and not self._request.done() and not self._is_last:
             self._witness.stopped(out_of_time=True)
             self._request.cancel()
 
@@ -115,6 +118,7 @@ class Relay:
         except BadTail as error:
             self._course.lose(f"The worker misbehaved: {error}.")
             return Refused(code="bad_tail", message=str(error))
+        self._is_last = tail[-1] in _LAST_PROMPTS
         self._witness.requested(handing_in=self._course.state == "handing_in")
         request = self._request = asyncio.ensure_future(self._answer(conversation, peer))
         try:

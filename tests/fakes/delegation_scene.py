@@ -40,7 +40,7 @@ from tests.fakes.models import ScriptedProvider, Step, conversation
 from tests.fakes.places import run_place
 from tests.fakes.worker_parent import calls, result, says
 
-LONG_MS, SHORT_MS = 30_000, 500
+LONG_MS, SHORT_MS = 30_000, 1_500
 
 
 class Scene:
