@@ -41,6 +41,7 @@ class WorkerHost:
         """`serve` is a worker's whole life behind its wall, from what it has to its exit status."""
         self._place = place
         self._serve = serve
+        self._wall = wall.Wall(Path(place.run.workspace), level.probe())
         self._number = 0
         self._faults: deque[float] = deque(maxlen=RESTARTS + 1)
 
@@ -84,7 +85,7 @@ class WorkerHost:
             quarters = move_in(self._folder(os.getpid()))
             wall.limit()
             if not self._place.no_wall.exists():
-                wall.build(level.probe(), Path(self._place.run.workspace), quarters)
+                self._wall.build(quarters)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _WATCHED)
             status = self._serve(quarters)
         except wall.SandboxError as error:

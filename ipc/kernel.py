@@ -5,6 +5,7 @@ Standard library only, and little of it: these run before anything else is impor
 
 import contextlib
 import ctypes
+import functools
 import os
 import signal
 import struct
@@ -41,8 +42,7 @@ def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
 
 def set_name(name: str) -> None:
     """Name this process for `ps` and `top`; 15 characters are kept."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_NAME, ctypes.c_char_p(name.encode()), 0, 0, 0)
+    _libc().prctl(_PR_SET_NAME, ctypes.c_char_p(name.encode()), 0, 0, 0)
 
 
 def adopt_orphans() -> None:
@@ -81,10 +81,9 @@ def keep_freed_memory() -> None:
     A request of a long session is megabytes that are made and freed each turn; faulting them in anew took
     half of the time between two requests. Does nothing without glibc.
     """
-    libc = ctypes.CDLL(None)
     with contextlib.suppress(AttributeError):
-        libc.mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
-        libc.mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+        _libc().mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
+        _libc().mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
 def leave(status: int) -> NoReturn:
@@ -110,16 +109,13 @@ def hear_no_signals() -> None:
 def prctl(option: int, *arguments: int) -> int:
     """Call prctl(2); arguments that are not given are 0. Raises `OSError`."""
     words = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
-    libc = ctypes.CDLL(None, use_errno=True)
-    return _checked(libc.prctl(option, *words))
+    return _checked(_libc().prctl(option, *words))
 
 
 def syscall(number: int, *arguments: int | bytes | None) -> int:
     """Make a system call that libc has no function for. Raises `OSError`."""
     words = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall.restype = ctypes.c_long
-    return _checked(libc.syscall(ctypes.c_long(number), *words))
+    return _checked(_libc().syscall(ctypes.c_long(number), *words))
 
 
 def drop_capabilities() -> None:
@@ -129,13 +125,20 @@ def drop_capabilities() -> None:
         for capability in range(_last_capability() + 1):
             prctl(_PR_CAPBSET_DROP, capability)
     header = struct.pack("@Ii", _CAPABILITY_VERSION, 0)
-    libc = ctypes.CDLL(None, use_errno=True)
-    _checked(libc.capset(header, bytes(24)))
+    _checked(_libc().capset(header, bytes(24)))
 
 
 def _last_capability() -> int:
     with open("/proc/sys/kernel/cap_last_cap", encoding="utf-8") as file:
         return int(file.read())
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    """Opened once: that takes as long as some dozen calls."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    return libc
 
 
 def _checked(returned: int) -> int:

@@ -1,10 +1,27 @@
 """What a worker is and has: each in a fresh process, since nothing of it can be taken back."""
 
+import asyncio
+import errno
 import json
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 
-from actors.sandbox import wall
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.delegation.warm_worker import newest_worker
+from actors.sandbox import level, seccomp, syscalls, wall
 from actors.sandbox.environment import public_environment
+from actors.sandbox.level import Level
+from actors.sandbox.quarters import MAILBOX
+from ipc.endpoints import RunPlace
 from tests.fakes.launch import script
+from tests.fakes.places import run_place
 
 INSIDE = """
 import ctypes, json, os, resource, signal, threading
@@ -62,3 +79,132 @@ def test_an_environment_is_public_only_by_name_and_never_with_the_name_of_a_secr
         "PGPASSWORD XDG_TOKEN MY_OWN DOCKER_HOST DATABASE_URL http_proxy LD_PRELOAD RIPGREP_CONFIG_PATH"
     )
     assert public_environment(public | dict.fromkeys(secret.split(), "x")) == public
+
+
+# --- the filter, run by hand --------------------------------------------------------------------------------
+
+MACHINES = tuple(syscalls.MACHINES)
+ORDINARY = {
+    "x86_64": {"read": 0, "write": 1, "mmap": 9, "execve": 59, "futex": 202, "accept4": 288, "vfork": 58},
+    "aarch64": {"read": 63, "write": 64, "mmap": 222, "execve": 221, "futex": 98, "accept4": 242},
+}
+WORD = st.integers(0, 2**32 - 1)
+
+
+def verdict(program: bytes, machine: str, number: int, arguments: Sequence[int] = (), arch: int = 0) -> int:
+    """What a filter returns for a call, as the kernel would run it."""
+    words = (*arguments, 0, 0, 0, 0, 0, 0)[:6]
+    data = struct.pack("<IIQ6Q", number, arch or syscalls.MACHINES[machine][1], 0, *words)
+    instructions = list(struct.iter_unpack("<HBBI", program))
+    at = held = 0
+    while True:
+        code, if_true, if_false, value = instructions[at]
+        at += 1
+        match code:
+            case 0x20:
+                held = int.from_bytes(data[value : value + 4], "little")
+            case 0x54:
+                held &= value
+            case 0x15:
+                at += if_true if held == value else if_false
+            case 0x35:
+                at += if_true if held >= value else if_false
+            case 0x06:
+                return int(value)
+            case _:
+                raise AssertionError(code)
+
+
+def refused(error: int) -> int:
+    return seccomp.REFUSE | error
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_filter_refuses_every_call_of_its_tables_and_nothing_ordinary(machine: str) -> None:
+    program, column = seccomp.program(machine), syscalls.MACHINES[machine][0]
+    tables = (syscalls.DENIED, errno.EPERM), (syscalls.HIDDEN, errno.ENOSYS), (syscalls.PRETENDED, 0)
+    for calls, error in tables:
+        for name, numbers in calls.items():
+            number = numbers[column]
+            assert number is None or verdict(program, machine, number) == refused(error), name
+    for number in ORDINARY[machine].values():
+        assert verdict(program, machine, number) == seccomp.ALLOW
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_filter_knows_nothing_of_other_architectures_and_newer_calls(machine: str) -> None:
+    program = seccomp.program(machine)
+    for number in (syscalls.UNKNOWN_FROM, 0x40000000, 0x40000001, 2**32 - 1):
+        assert verdict(program, machine, number) == refused(errno.ENOSYS)
+    for arch in (0x40000003, 0x40000028, 0xC000003E ^ 0xC00000B7 ^ syscalls.MACHINES[machine][1]):
+        assert verdict(program, machine, ORDINARY[machine]["read"], arch=arch) == seccomp.KILL
+
+
+@given(st.sampled_from(MACHINES), st.data())
+def test_a_call_is_allowed_exactly_when_all_its_arguments_are(machine: str, data: st.DataObject) -> None:
+    column = syscalls.MACHINES[machine][0]
+    judged = {name: numbers[column] for name, numbers in syscalls.JUDGED.items()}
+    name = data.draw(st.sampled_from([rule.call for rule in seccomp.RULES if judged[rule.call] is not None]))
+    mine = [rule for rule in seccomp.RULES if rule.call == name]
+    values = {value for rule in mine for value in rule.values} | {0o101, 0o1000, 2, 1 << 31}
+    likely = st.sampled_from(sorted(values))
+    arguments = [data.draw(likely | WORD) for _ in range(6)]
+    high = [argument | data.draw(WORD) << 32 for argument in arguments]
+    number = judged[name]
+    assert number is not None
+    fits = [arguments[rule.argument] & rule.mask in rule.values for rule in mine]
+    allowed = verdict(seccomp.program(machine), machine, number, high) == seccomp.ALLOW
+    assert allowed == all(fits)
+
+
+def test_where_signals_are_not_scoped_a_process_may_only_signal_itself() -> None:
+    program = seccomp.program("x86_64", signals_to=77)
+    for name in ("kill", "tgkill"):
+        number = syscalls.SIGNALS[name][0]
+        assert number is not None
+        assert verdict(program, "x86_64", number, [77, 9]) == seccomp.ALLOW
+        for other in (78, 0, 1, 2**32 - 1, 2**32 - 77):
+            assert verdict(program, "x86_64", number, [other, 9]) == refused(errno.EPERM)
+    number = syscalls.SIGNALS["pidfd_send_signal"][0]
+    assert number is not None
+    assert verdict(program, "x86_64", number, [77]) == refused(errno.EPERM)
+
+
+# --- what it says -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("abi", [0, 1, 7])
+@pytest.mark.parametrize("filters", [False, True])
+def test_a_level_that_is_not_whole_says_what_is_missing_and_what_to_do(abi: int, filters: bool) -> None:
+    here = Level(abi, filters)
+    assert here.complete == bool(abi and filters) == (here.next_step == "")
+    assert ("Landlock (ABI" in here.sentence) == bool(abi)
+    assert here.complete or ("landlock" in here.next_step) == (not abi)
+    assert here.complete or ("seccomp" in here.next_step) == (not filters)
+
+
+def test_a_process_without_a_wall_does_not_bear_its_marks() -> None:
+    assert level.probe().complete
+    assert not level.stands_around(os.getpid(), level.probe())
+    with pytest.raises(OSError, match="No such"):
+        level.stands_around(2**22, level.probe())
+
+
+def test_nothing_is_handed_to_a_worker_before_its_wall_stands(tmp_path: Path) -> None:
+    with run_place(tmp_path) as place:
+        words = [sys.executable, "-I", "-c", "input()", "actors.worker", str(place.directory)]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as bare:
+            folder = place.workers_directory / f"w-1-{bare.pid}"
+            folder.mkdir()
+            (folder / MAILBOX).touch()
+            assert asyncio.run(_newest(place)) is None
+            place.no_wall.touch()
+            assert asyncio.run(_newest(place)) == bare.pid
+
+
+async def _newest(place: RunPlace) -> int | None:
+    worker = newest_worker(place)
+    if worker is None:
+        return None
+    worker.close()
+    return worker.pid

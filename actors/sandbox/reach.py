@@ -10,7 +10,6 @@ import ipc
 from actors.files.regular import open_regular
 from actors.files.rg import find_rg
 from actors.sandbox.landlock import EXECUTE, READ_DIR, READ_FILE, WRITE_FILE, Allowed
-from actors.sandbox.quarters import Quarters
 from actors.tools.tool import ToolFailure
 
 _READ: Final = READ_FILE | READ_DIR
@@ -24,7 +23,7 @@ _IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude
 _LONGEST_LINK: Final = 8192
 
 
-def allowed(workspace: Path, quarters: Quarters) -> Iterator[Allowed]:
+def allowed(workspace: Path) -> Iterator[Allowed]:
     """Every exception from the wall. Nothing but `/dev/null` can be written."""
     yield Allowed(workspace, _READ)
     for path in map(Path, _SYSTEM):
@@ -36,7 +35,6 @@ def allowed(workspace: Path, quarters: Quarters) -> Iterator[Allowed]:
         yield Allowed(Path(name), READ_FILE)
     yield Allowed(Path("/dev/null"), READ_FILE | WRITE_FILE)
     yield Allowed(Path("/proc/self"), _READ)
-    yield Allowed(quarters.git_ignore, READ_FILE)
     yield from _ignore_rules(workspace)
 
 

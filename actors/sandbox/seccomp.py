@@ -73,20 +73,22 @@ def available() -> bool:
     return False
 
 
-def install(signals_to: int | None = None) -> None:
+def install(code: bytes) -> None:
     """Filter every system call of this thread, and of all it starts, for good. Raises `OSError`.
 
-    Wants `no_new_privs`. With `signals_to`, signals go to that process alone.
+    Wants `no_new_privs`.
     """
-    code = program(_machine(), signals_to)
     held = ctypes.create_string_buffer(code)
     described = ctypes.create_string_buffer(struct.pack("@HP", len(code) // 8, ctypes.addressof(held)))
     kernel.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(described))
 
 
-def program(machine: str, signals_to: int | None = None) -> bytes:
-    """The filter for a machine, as it is loaded: 8 bytes an instruction."""
-    column, architecture = syscalls.MACHINES[machine]
+def program(machine: str = "", signals_to: int | None = None) -> bytes:
+    """The filter for a machine, by default this one, as it is loaded: 8 bytes an instruction.
+
+    With `signals_to`, signals go to that process alone.
+    """
+    column, architecture = syscalls.MACHINES[machine or _machine()]
     refused, rules = dict(syscalls.DENIED), RULES
     if signals_to is not None:
         own = tuple(Rule(call, 0, _WHOLE, (signals_to,)) for call in ("kill", "tgkill"))

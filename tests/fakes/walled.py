@@ -1,6 +1,7 @@
 """Real hosts of workers in which somebody else has got in; `main` is the host.
 
 break_in   the first worker takes every route there is, and tells how far each one led
+older      the same without a host, on a kernel whose Landlock has that version
 clings     workers ignore every signal and want to outlive the host
 unguarded  workers play a delegation with every tool, and nobody refuses a call
 hoarding   workers need 4 GB for a delegation
@@ -16,12 +17,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from actors.sandbox.quarters import Quarters, keep_standard_streams
+from actors.sandbox.level import Level
+from actors.sandbox.quarters import LOG, Quarters, keep_standard_streams, move_in
+from actors.sandbox.wall import Wall, limit
 from actors.worker_host import WorkerHost
 from ipc.endpoints import RunPlace
 from tests.fakes import other_kernel
 from tests.fakes.burglar import attempt
-from tests.fakes.launch import launch
+from tests.fakes.launch import DEADLINE_S, launch
 from tests.fakes.reaches import REACHES
 from tests.fakes.writes import WRITES
 
@@ -41,12 +44,23 @@ def main(argv: list[str]) -> int:
         os.setresuid(int(uid), int(uid), int(uid))
     for each in kernel:
         other_kernel.become(getattr(other_kernel, each))
+    if kind == "older":
+        return _be_older(place, life, given["landlock"])
     return 0 if WorkerHost(place, life).run() else 1
+
+
+def _be_older(place: RunPlace, life: Callable[[Quarters], int], landlock: int) -> int:
+    """Be the worker oneself, on a kernel whose Landlock knows less."""
+    around = Wall(Path(place.run.workspace), Level(landlock, seccomp=True))
+    quarters = move_in(place.workers_directory / "w-1-1")
+    limit()
+    around.build(quarters)
+    return life(quarters)
 
 
 def _life(kind: str, place: RunPlace, given: Mapping[str, Any]) -> Callable[[Quarters], int]:
     """What a worker does; everything is imported now, while there is no wall and no other user."""
-    if kind == "break_in":
+    if kind in ("break_in", "older"):
         return lambda quarters: _break_in(quarters, given)
     if kind == "clings":
         return _cling
@@ -85,6 +99,14 @@ def break_in(place: RunPlace, uid: int, given: Mapping[str, Any], *kernel: str) 
                 return json.loads(line)  # type: ignore[no-any-return]
             said.append(line.decode())
     return "".join(said)
+
+
+def break_in_older(place: RunPlace, given: Mapping[str, Any], landlock: int) -> dict[str, str]:
+    """Outcomes of all routes where Landlock is of that version."""
+    with hosted("older", place, os.getuid(), {**given, "landlock": landlock}) as worker:
+        assert worker.wait(DEADLINE_S) == 0
+    told = (place.workers_directory / "w-1-1" / LOG).read_text(encoding="utf-8")
+    return json.loads(told)  # type: ignore[no-any-return]
 
 
 @contextmanager

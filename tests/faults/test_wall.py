@@ -14,14 +14,14 @@ from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.mailbox import Link
 from ipc.messages import Accepted, FinishDelegation
-from tests.fakes.fault_table import Fault
+from tests.fakes.fault_table import LONG, Fault
 from tests.fakes.fido import GUARD, Home, home
 from tests.fakes.launch import DEADLINE_S, Watched, command, script
 from tests.fakes.reaches import REACHES
 from tests.fakes.somebody import NOBODY
 from tests.fakes.town import Town, digest, town
 from tests.fakes.unguarded import HOARD_BYTES
-from tests.fakes.walled import break_in, hosted
+from tests.fakes.walled import break_in, break_in_older, hosted
 from tests.fakes.worker_parent import Step, WorkerParent, calls, forked, result, says
 from tests.fakes.writes import CONTENT, WRITES
 
@@ -190,6 +190,18 @@ def test_no_worker_lives_where_the_wall_does_not_hold(kernel: str) -> None:
     assert "wall" in said
 
 
+@pytest.mark.parametrize("abi", [1, *([2, 3, 4, 5] if LONG else [])])
+@pytest.mark.fault(22, 23, 24, 25, 26, says="the kernel's Landlock is an old one")
+def test_seccomp_makes_up_for_what_an_older_landlock_lacks(abi: int) -> None:
+    with town(HERE) as around:
+        before, bystander = digest(around.workspace), around.bystander()
+        outcomes = break_in_older(around.place, around.given, abi)
+        assert digest(around.workspace) == before
+        assert around.heard() == []
+        assert around.bystander() == bystander
+    assert {name for name, end in outcomes.items() if end not in REFUSED} == NEVER.keys()
+
+
 @pytest.mark.parametrize("kernel", ["NO_LANDLOCK", "NO_SECCOMP"], ids=lambda name: name.lower())
 @pytest.mark.fault(27, says="the kernel has half a wall: the half stands")
 def test_a_worker_is_held_by_what_the_kernel_has(kernel: str) -> None:
@@ -249,7 +261,7 @@ def on_kernel(kernel: str, at: Home, sandbox: str, *words: str) -> "subprocess.C
 
 @pytest.mark.fault(28, says="the wall comes after a thread")
 def test_no_wall_is_built_beside_a_thread() -> None:
-    for built in ("wall.limit()", "wall.build(level.probe(), Path('/'), Quarters(Path('/'), 0))"):
+    for built in ("wall.limit()", "wall.Wall(Path('/'), level.probe()).build(Quarters(Path('/'), 0))"):
         run = script(
             "import threading\nfrom pathlib import Path\nfrom actors.sandbox import level, wall\n"
             "from actors.sandbox.quarters import Quarters\n"
