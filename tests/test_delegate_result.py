@@ -211,7 +211,7 @@ def test_wrong_types_are_repaired_or_counted() -> None:
         finding(line=True, file=3),
         {"path": "a.py", "text": "no claim"},
         finding(file="a.py:7", line=None),
-        finding(file="a.py:7-9", line="L8"),
+        finding(file="`a.py:7-9`", line="L8"),
         finding(line=12_345_678_901),
         finding(line={"start": 3}),
     ]

@@ -120,6 +120,19 @@ def test_a_subagent_does_not_see_the_task_of_a_sibling_delegation() -> None:
         assert f"secret of {other}" not in sent
 
 
+def test_the_subagents_own_task_is_the_last_word_whatever_the_parent_was_about() -> None:
+    conversation = Conversation(HEAD, [encode_system("be good"), encode_user("release it")])
+    conversation.append_answer(ModelAnswer(text="I plan.", tool_calls=(call("p", "update_plan"),)))
+    conversation.append_result("p", '{"items":[{"id":"tag","status":"pending","next_action":"git tag"}]}')
+    conversation.append_answer(ModelAnswer(text="Then I tag.", tool_calls=(call("d", "delegate"),)))
+    last = decoded(forked(conversation, task="report the licence name only").opening)[-1]
+    assert last["role"] == "user"
+    assert last["content"].index("report the licence name only") < last["content"].index("# Rules")
+    for boundary in ("nothing else", "Do not go on with its plan, its open steps", "do not keep its plan"):
+        assert boundary in last["content"]
+    assert "git tag" not in last["content"]
+
+
 def test_a_fork_needs_its_call_to_be_open() -> None:
     with pytest.raises(ValueError, match="not an open call"):
         forked(conversation_with(call("d", "delegate"), answered=1))

@@ -201,7 +201,7 @@ def _finding(value: Any) -> Finding | None:
     if claim is None or not isinstance(value, str | dict):
         return None
     file, line = fields.get("file"), _line_number(fields.get("line"))
-    file = _line(file) if isinstance(file, str) else ""
+    file = _line(file).strip("`\"'") if isinstance(file, str) else ""
     if place := _FILE_AND_LINE.fullmatch(file):
         file, line = place[1], line or _line_number(place[2])
     confidence = str(fields.get("confidence")).lower()
