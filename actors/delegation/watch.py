@@ -13,7 +13,7 @@ TICK_S: Final = 0.5
 MOST_AT_ONCE: Final = 200
 """What a worker may send at any time; honest ones send a request for each round and a lease a second."""
 MOST_PER_S: Final = 10
-_UNIT: Final = 1024 * 1024
+_UNIT: Final = 256 * 1024
 """Bytes that weigh as much as one more message."""
 _EXIT_S: Final = 0.2
 """How long the end of a process may come behind the end of its connection."""
