@@ -125,8 +125,8 @@ class Life:
         self._scene.model.mark(1, spoil)
 
     def types(self, keys: str) -> None:
-        """Type on the keyboard; a front without a screen takes nothing but signals."""
-        if self._program.fd >= 0 and not self._program.ended:
+        """Type on the keyboard, once Python itself has started; without a screen only Ctrl-C is heard."""
+        if self._program.fd >= 0 and "supervisor" in self.roles().values():
             self._program.type(keys)
 
     def resizes(self) -> None:

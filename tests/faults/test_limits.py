@@ -10,7 +10,7 @@ import pytest
 
 from actors.session.events import PromptTaken
 from tests.fakes.eventful import TROUBLES
-from tests.fakes.fault_table import LONG, Fault, FaultTable
+from tests.fakes.fault_table import LONG, Fault
 from tests.fakes.jumping_clock import COMPILER, JumpingClock
 from tests.fakes.nemesis import Scene, scene
 from tests.fakes.session_events import check_log
@@ -101,9 +101,10 @@ def test_where_hardly_anything_is_allowed_fido_works_or_says_why_not(
             assert "fido: " in life.told
 
 
-def test_a_soft_limit_of_descriptors_is_raised_where_it_may_be(on: Scene) -> None:
-    with on.life("soft", front="headless", under=["prlimit", "--nofile=16:"]) as life:
-        life.goes_on(Fault(FaultTable(), (75,), "a soft limit"))
+@pytest.mark.fault(75, says="no more than 16 descriptors, but the limit may be raised")
+def test_a_soft_limit_of_descriptors_is_raised_where_it_may_be(on: Scene, fault: Fault) -> None:
+    with on.life("soft", front="headless", under=["prlimit", "--nofile=16:"]) as life, fault.attempt():
+        life.goes_on(fault)
     assert on.last_turn == "completed"
 
 
