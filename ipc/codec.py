@@ -105,24 +105,26 @@ def _fault(frame: bytes) -> RemoteFault:
         envelope = _undecoded(frame)
     except _NOT_DECODED as error:
         return RemoteFault("bad_frame", f"not an envelope: {error}")
+    code, message = _reason(envelope)
+    return RemoteFault(code, message, command_id=envelope.id, parent=envelope.parent)
+
+
+def _reason(envelope: _Undecoded) -> tuple[str, str]:
     if envelope.version != PROTOCOL_VERSION:
-        return RemoteFault(
-            "wrong_version",
-            f"protocol version {envelope.version} was sent, this process speaks {PROTOCOL_VERSION}",
-            command_id=envelope.id,
-        )
+        versions = f"protocol version {envelope.version} was sent, this process speaks {PROTOCOL_VERSION}"
+        return "wrong_version", versions
     try:
         _payload(envelope.payload)
     except _NOT_DECODED as error:
-        return _payload_fault(envelope, error)
-    return RemoteFault("bad_frame", "not a frame", command_id=envelope.id)
+        return _payload_reason(envelope.payload, error)
+    return "bad_frame", "not a frame"
 
 
-def _payload_fault(envelope: _Undecoded, error: Exception) -> RemoteFault:
+def _payload_reason(payload: msgspec.Raw, error: Exception) -> tuple[str, str]:
     try:
-        tag = _tag(envelope.payload).type
+        tag = _tag(payload).type
     except _NOT_DECODED:
-        return RemoteFault("bad_message", f"not a message: {error}", command_id=envelope.id)
+        return "bad_message", f"not a message: {error}"
     if tag not in _TAGS:
-        return RemoteFault("unknown_message", f"there is no message {tag[:80]!r}", command_id=envelope.id)
-    return RemoteFault("bad_message", f"{tag}: {error}", command_id=envelope.id)
+        return "unknown_message", f"there is no message {tag[:80]!r}"
+    return "bad_message", f"{tag}: {error}"

@@ -12,13 +12,15 @@ class LocalFault(IpcError):
 class RemoteFault(IpcError):
     """A frame from outside was refused; answer its sender, count it, go on."""
 
-    def __init__(self, code: str, message: str, *, command_id: int = 0) -> None:
+    def __init__(self, code: str, message: str, *, command_id: int = 0, parent: int = 0) -> None:
         super().__init__(message)
         self.code = code
         """`bad_frame`, `too_large`, `wrong_version`, `unknown_message`, `bad_message`."""
         self.message = message
         self.command_id = command_id
-        """Id of the command to answer; 0 when it can't be known."""
+        """Id of the command to answer; 0 when it was none, or can't be known."""
+        self.parent = parent
+        """Id of our command that the frame answers; 0 when it was no reply, or can't be known."""
 
 
 class PeerGone(IpcError):

@@ -88,15 +88,11 @@ class Conversations:
         try:
             envelope, message = codec.decode(frame, limit=self._limit)
         except RemoteFault as fault:
-            self.refused[fault.code] += 1
-            self._reply(send, fault.command_id, Refused(code=fault.code, message=fault.message))
+            self._refuse(fault, send)
             return
         if isinstance(message, Reply):
-            future = self._asked.get(envelope.parent)
-            if future is None or future.done():
+            if not self._settle(envelope.parent, message):
                 self.refused["late_reply"] += 1
-            else:
-                future.set_result(message)
         elif isinstance(message, Command):
             self._answer(message, envelope.id, peer, send)
         else:
@@ -111,6 +107,27 @@ class Conversations:
     def close(self) -> None:
         for task in self._answering:
             task.cancel()
+
+    def _settle(self, number: int, reply: AnyReply) -> bool:
+        """Hand a reply to whoever asked; false when nobody waits for it any more."""
+        future = self._asked.get(number)
+        if future is None or future.done():
+            return False
+        future.set_result(reply)
+        return True
+
+    def _refuse(self, fault: RemoteFault, send: Callable[[bytes], None]) -> None:
+        """Count what can not be read; tell whoever waits for it.
+
+        What is seen to be a reply or a fact is never answered: two versions would refuse each other's
+        refusals without end.
+        """
+        self.refused[fault.code] += 1
+        refused = Refused(code=fault.code, message=fault.message)
+        if fault.parent:
+            self._settle(fault.parent, refused)
+        elif fault.command_id or fault.code in ("bad_frame", "too_large"):
+            self._reply(send, fault.command_id, refused)
 
     def _answer(self, command: AnyCommand, number: int, peer: Peer, send: Callable[[bytes], None]) -> None:
         try:

@@ -251,6 +251,33 @@ def test_a_bad_frame_is_refused_counted_and_never_fatal(scene, code: str) -> Non
     scene(act)
 
 
+def test_what_another_version_says_ends_the_question_and_is_not_answered(tmp_path: Path) -> None:
+    async def whole() -> None:
+        got: list[bytes] = []
+
+        def answer(frames: list[bytes]) -> None:
+            envelope, _ = codec.decode(frames[1])
+            got.append(frames[1])
+            for parent in (envelope.id, 0):
+                said = codec.encode(Accepted(), sender="parent", parent=parent)
+                other.send(frames[0], said.replace(b"\x97\x01", b"\x97\x63", 1))
+
+        with run_place(tmp_path) as place:
+            channel = Channel()
+            other = channel.socket("router", answer)
+            other.bind(place.mailbox("parent"))
+            link = Link(channel, "client", place.mailbox("parent"))
+            for number in (1, 2):
+                reply = await link.ask(Ping())
+                assert isinstance(reply, Refused)
+                assert reply.code == "wrong_version"
+                assert "version 99" in reply.message
+                assert len(got) == number, "what was no question was answered"
+            channel.close()
+
+    asyncio.run(whole())
+
+
 def test_a_message_over_the_limit_is_refused_before_it_is_sent(scene) -> None:  # type: ignore[no-untyped-def]
     async def act(actor: Echo, channel: Channel) -> None:
         with pytest.raises(LocalFault, match="limit"):

@@ -165,6 +165,13 @@ def test_a_store_that_is_stopping_is_asked_again(store: Store) -> None:
     assert isinstance(replaced(client(way)[0], "why", "a"), PlanStored)
 
 
+def test_a_store_of_another_version_is_told_at_once(store: Store) -> None:
+    refused = Refused(code="wrong_version", message="protocol version 9 was sent, this process speaks 1")
+    with pytest.raises(ToolFailure) as caught:
+        replaced(client(Way(store, lambda _: refused))[0], "why", "a")
+    assert (caught.value.code, "another version" in caught.value.message) == ("plan_store_differs", True)
+
+
 def test_a_plan_that_no_frame_holds_is_a_failure_of_the_call(store: Store) -> None:
     def lose(command: AnyCommand) -> None:
         if isinstance(command, ReplacePlan):

@@ -12,7 +12,17 @@ from actors.plan.rules import normalize, one_line
 from actors.tools.tool import ToolFailure
 from ipc.errors import IpcError, LocalFault
 from ipc.mailbox import Peer
-from ipc.messages import AnyReply, Deed, GetPlan, Plan, PlanItem, PlanRefused, PlanStored, ReplacePlan
+from ipc.messages import (
+    AnyReply,
+    Deed,
+    GetPlan,
+    Plan,
+    PlanItem,
+    PlanRefused,
+    PlanStored,
+    Refused,
+    ReplacePlan,
+)
 
 PATIENCE_S: Final = 20.0
 """How long a plan store that went away is waited for; it is back within a fraction of a second."""
@@ -97,6 +107,12 @@ class PlanClient:
             reply = None
         if isinstance(reply, PlanStored | PlanRefused):
             return reply
+        if isinstance(reply, Refused) and reply.code == "wrong_version":
+            raise ToolFailure(
+                "plan_store_differs",
+                "The plan of this workspace is kept by another running Fido, of another version.",
+                "Go on without the plan, and tell the user to end the other session.",
+            )
         await asyncio.sleep(_PAUSE_S)
         return None
 
