@@ -105,10 +105,14 @@ class TerminalProgram:
         """Read what is there, at most so many bytes; return whether there was something."""
         with contextlib.suppress(OSError):
             data = os.read(self.fd, size)
-            self.written += data
-            self._stream.feed(data)
+            self.feed(data)
             return bool(data)
         return False
+
+    def feed(self, data: bytes) -> None:
+        """Draw what the program has written."""
+        self.written += data
+        self._stream.feed(data)
 
     @property
     def ended(self) -> bool:
