@@ -4,24 +4,31 @@ import asyncio
 import errno
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.delegation.warm_worker import newest_worker
+from actors.delegation.warm_worker import find_worker, newest_worker
 from actors.sandbox import level, seccomp, syscalls, wall
 from actors.sandbox.environment import public_environment
 from actors.sandbox.level import Level
 from actors.sandbox.quarters import MAILBOX
+from ipc.channel import Channel
 from ipc.endpoints import RunPlace
-from tests.fakes.launch import script
+from ipc.mailbox import Link
+from ipc.messages import Ping
+from tests.fakes.delegating import delegate
+from tests.fakes.launch import DEADLINE_S, launch, script
 from tests.fakes.places import run_place
+from tests.fakes.worker_parent import calls, result, says
 
 INSIDE = """
 import ctypes, json, os, resource, signal, threading
@@ -123,8 +130,8 @@ def refused(error: int) -> int:
 def test_the_filter_refuses_every_call_of_its_tables_and_nothing_ordinary(machine: str) -> None:
     program, column = seccomp.program(machine), syscalls.MACHINES[machine][0]
     tables = (syscalls.DENIED, errno.EPERM), (syscalls.HIDDEN, errno.ENOSYS), (syscalls.PRETENDED, 0)
-    for calls, error in tables:
-        for name, numbers in calls.items():
+    for table, error in tables:
+        for name, numbers in table.items():
             number = numbers[column]
             assert number is None or verdict(program, machine, number) == refused(error), name
     for number in ORDINARY[machine].values():
@@ -208,3 +215,90 @@ async def _newest(place: RunPlace) -> int | None:
         return None
     worker.close()
     return worker.pid
+
+
+# --- whole workers ------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def workers(place: RunPlace, **environ: str) -> Iterator[None]:
+    """A host of workers until the block ends."""
+    words = ("actors.worker", place.directory, os.getpid())
+    with launch(*words, env={"PATH": os.environ["PATH"], **environ}) as host:
+        try:
+            yield
+        finally:
+            host.terminate()
+
+
+@pytest.mark.parametrize("wall_stands", [True, False])
+def test_the_wall_is_there_unless_the_run_says_off(tmp_path: Path, wall_stands: bool) -> None:
+    with run_place(tmp_path) as place:
+        place.wall(up=wall_stands)
+        with workers(place):
+            pid = asyncio.run(_warm(place))
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+    assert "NoNewPrivs:\t1" in status
+    assert ("Seccomp:\t2" in status) == wall_stands
+    for name in ("CapEff", "CapBnd") if os.getuid() == 0 else ():
+        assert (f"{name}:\t{0:016x}" in status) == wall_stands
+
+
+async def _warm(place: RunPlace) -> int:
+    """Pid of the next worker, as soon as it answers."""
+    worker, channel = await asyncio.wait_for(find_worker(place), DEADLINE_S), Channel()
+    await Link(channel, "parent", worker.address).ask(Ping(), DEADLINE_S)
+    channel.close()
+    worker.close()
+    return worker.pid
+
+
+@pytest.mark.parametrize(
+    "config", ["", "[core]\n\texcludesFile = ~/mine\n", '[core]\nexcludesfile = "{home}/mine"\n']
+)
+def test_behind_the_wall_the_same_ignore_rules_hold(tmp_path: Path, config: str) -> None:
+    home, workspace = tmp_path / "home", tmp_path / "repository" / "part"
+    for path, rule in (
+        (home / "mine" if config else home / ".config" / "git" / "ignore", "*.mine"),
+        (tmp_path / ".ignore", "*.above"),
+        (tmp_path / "repository" / ".git" / "info" / "exclude", "*.excluded"),
+        (workspace / ".gitignore", "*.own"),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(rule, encoding="utf-8")
+    (home / ".gitconfig").write_text(config.format(home=home), encoding="utf-8")
+    for ending in ("mine", "above", "excluded", "own", "kept"):
+        (workspace / f"a.{ending}").touch()
+    with run_place(workspace) as place, workers(place, HOME=str(home)):
+        _, parent = delegate(place, workspace, says("", calls("list_files", "l")), says(result()))
+    listed = parent.results()["l"]
+    assert re.findall(r"a\.\w+", listed) == ["a.kept"], listed
+
+
+def test_rg_is_let_go_where_a_worker_may_send_no_signal(tmp_path: Path) -> None:
+    run = script(
+        """
+import asyncio, os, sys
+from pathlib import Path
+from actors.files.rg import run_rg
+from actors.sandbox.level import Level
+from actors.sandbox.quarters import move_in
+from actors.sandbox.wall import Wall, limit
+around = Wall(Path("/usr"), Level(1, True))
+quarters = move_in(Path(sys.argv[1]) / "w-1-1")
+limit()
+around.build(quarters)
+class Enough(Exception):
+    pass
+def take(chunk):
+    raise Enough
+async def search():
+    try:
+        await run_rg(["--files"], Path("/usr"), take)
+    except Enough:
+        os._exit(7)
+asyncio.run(search())
+""",
+        tmp_path,
+    )
+    assert run.returncode == 7, (tmp_path / "w-1-1" / "log").read_text(encoding="utf-8")

@@ -7,7 +7,6 @@ from typing import Final
 
 import actors
 import ipc
-from actors.files.regular import open_regular
 from actors.files.rg import find_rg
 from actors.sandbox.landlock import EXECUTE, READ_DIR, READ_FILE, WRITE_FILE, Allowed
 from actors.tools.tool import ToolFailure
@@ -20,7 +19,6 @@ _FILES_OF_ETC: Final = (
 )  # fmt: skip
 _RANDOM: Final = ("/dev/urandom", "/dev/random", "/dev/zero")
 _IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
-_LONGEST_LINK: Final = 8192
 
 
 def allowed(workspace: Path) -> Iterator[Allowed]:
@@ -51,22 +49,7 @@ def _program() -> Iterator[Allowed]:
 
 
 def _ignore_rules(workspace: Path) -> Iterator[Allowed]:
-    """Those that hold in the workspace and lie outside; anybody may have put a symlink there."""
+    """Those of the folders around the workspace, as rg reads them; anybody may have put a symlink there."""
     for folder in workspace.parents:
         for name in _IGNORE_FILES:
             yield Allowed(folder / name, READ_FILE, follow=False)
-    for folder in (workspace, *workspace.parents):
-        if link := _first_line(folder / ".git"):  # of a worktree
-            directory = folder / link.removeprefix("gitdir:").strip()
-            common = directory / "commondir"
-            yield Allowed(common, READ_FILE, follow=False)
-            yield Allowed(directory / _first_line(common) / "info" / "exclude", READ_FILE, follow=False)
-
-
-def _first_line(path: Path) -> str:
-    """Of a regular file; empty when it can not be read."""
-    try:
-        with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline(_LONGEST_LINK).strip()
-    except OSError:
-        return ""

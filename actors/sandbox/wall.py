@@ -44,7 +44,7 @@ def limit() -> None:
 
 
 class Wall:
-    """All of it that a kernel has, around a workspace; what does not change is worked out once, by the host."""
+    """All that a kernel has of it, around one workspace; what never changes is worked out before the fork."""
 
     def __init__(self, workspace: Path, level: Level) -> None:
         self._level = level

@@ -10,19 +10,17 @@ from pathlib import Path
 import pytest
 
 from actors.delegation.warm_worker import find_worker
-from ipc.channel import Channel
 from ipc.endpoints import RunPlace
-from ipc.mailbox import Link
-from ipc.messages import Accepted, FinishDelegation
+from tests.fakes.delegating import delegate
 from tests.fakes.fault_table import LONG, Fault
 from tests.fakes.fido import GUARD, Home, home
 from tests.fakes.launch import DEADLINE_S, Watched, command, script
 from tests.fakes.reaches import REACHES
 from tests.fakes.somebody import NOBODY
-from tests.fakes.town import Town, digest, town
+from tests.fakes.town import digest, town
 from tests.fakes.unguarded import HOARD_BYTES
 from tests.fakes.walled import break_in, break_in_older, hosted
-from tests.fakes.worker_parent import Step, WorkerParent, calls, forked, result, says
+from tests.fakes.worker_parent import calls, result, says
 from tests.fakes.writes import CONTENT, WRITES
 
 HERE = os.getuid()
@@ -101,26 +99,6 @@ def test_there_are_many_more_routes_than_twenty() -> None:
     assert len(WRITES) > 40
 
 
-def delegate(around: Town, *steps: Step) -> tuple[FinishDelegation, WorkerParent]:
-    """Have the next worker play a delegation; return its end and what its parent saw."""
-
-    async def whole() -> tuple[FinishDelegation, WorkerParent]:
-        channel, parent = Channel(), WorkerParent(*steps)
-        try:
-            worker = await asyncio.wait_for(find_worker(around.place), DEADLINE_S)
-            link = Link(channel, "parent", worker.address, on_command=parent.on_command)
-            start = forked().start(str(around.workspace), 20)
-            assert await link.ask(start, DEADLINE_S) == Accepted()
-            end = await parent.end()
-            await asyncio.wait_for(worker.exited, DEADLINE_S)
-            worker.close()
-            return end, parent
-        finally:
-            channel.close()
-
-    return asyncio.run(whole())
-
-
 @pytest.mark.fault(22, 24, 25, says="every tool, and no guard that refuses a call")
 def test_a_worker_without_a_guard_reads_searches_and_changes_nothing(uid: int) -> None:
     with town(uid) as around, hosted("unguarded", around.place, uid, {}):
@@ -135,7 +113,7 @@ def test_a_worker_without_a_guard_reads_searches_and_changes_nothing(uid: int) -
             calls("bash_exec", "shell", command="echo X > readable"),
             calls("read_file", "secret", path="symlink"),
         )
-        end, parent = delegate(around, says("", *reads, *writes), says(result()))
+        end, parent = delegate(around.place, around.workspace, says("", *reads, *writes), says(result()))
         assert digest(around.workspace) == before
     results = parent.results()
     assert end.problem is None
@@ -149,7 +127,7 @@ def test_a_worker_without_a_guard_reads_searches_and_changes_nothing(uid: int) -
 def test_a_worker_that_hoards_memory_fails_for_that_and_nobody_else_does() -> None:
     with town(HERE) as around, hosted("hoarding", around.place, HERE, {}):
         before = memory_bytes()
-        end, _ = delegate(around, says(result()))
+        end, _ = delegate(around.place, around.workspace, says(result()))
         grown = memory_bytes() - before
     assert end.problem is not None
     assert end.problem.code == "out_of_memory"
