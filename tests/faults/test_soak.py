@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ipc.endpoints import RunPlace
-from tests.fakes.delegating import LIMIT_S, Client, DelegatingModel, Held, becomes_still
+from tests.fakes.soaking import LIMIT_S, Client, DelegatingModel, Held, becomes_still
 from tests.fakes.eventful import TROUBLES
 from tests.fakes.fault_table import LONG, SEED, Fault
 from tests.fakes.fido import GUARD, Home, home, kill, openai_environment, pid_of, wait_until
