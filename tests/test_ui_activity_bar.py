@@ -91,6 +91,20 @@ def test_what_gives_way_is_the_detail_and_never_the_figures() -> None:
     assert "12.3k tokens" in desk.lines[1]
 
 
+def test_without_colours_and_in_ascii_every_state_has_a_sign_and_a_word_of_its_own() -> None:
+    phases = ("completed", "partial", "failed", "cancelled")
+    signs = {}
+    for phase in phases:
+        desk = Desktop(80, 24, theme.ASCII).tell(*TURN, activity(phase, active=False))
+        assert phase in desk.lines[1]
+        signs[phase] = desk.lines[1].split()[0]
+    working_sign = Desktop(80, 24, theme.ASCII).tell(*TURN, activity("reasoning")).lines[1].split()[0]
+    assert len({*signs.values(), working_sign}) == len(phases) + 1
+    assert all(sign.isascii() for sign in signs.values())
+    mono = {role: mono for role, _, _, mono, _, _ in theme.PALETTE}
+    assert mono["activity"] != mono["dim"] != mono["strong"]
+
+
 def test_an_outcome_that_is_too_long_for_one_row_has_two() -> None:
     why = "The worker process was killed by SIGKILL before it had a result."
     desk = working(80).tell(activity("partial", why, active=False, usage=USED))

@@ -27,8 +27,8 @@ TAGGED = {f"q{number}z": text for number, text in enumerate(HOSTILE.values())}
 """Each text behind a tag of its own: what stands right behind a tag on the terminal was let through."""
 TEXTS = [tag + text for tag, text in TAGGED.items()]
 AT_ONCE = 5
-CUTS = 10_000 if LONG else 12
-BULK = 10_000_000 if LONG else 1_000_000
+CUTS = 10_000 if LONG else 8
+BULK = 10_000_000 if LONG else 300_000
 CHARACTERS_PER_S = 5_000_000
 """Read and written: what is made visible is up to nine times as long."""
 

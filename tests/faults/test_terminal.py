@@ -31,7 +31,7 @@ from tests.fakes.terminal import CTRL_C, CTRL_Z, ENTER, TerminalProgram
 ROUNDS = 34 if LONG else 1
 AGAIN = 3 if LONG else 2
 """Kills of the screen in one program: after more within half a minute it gives up."""
-LINES = 3_000
+LINES = 2_000
 GIVEN_BACK_S = 1.0
 CLOSED_S = 2.0
 STOPPED_S = 10.0 if LONG else 1.5
@@ -111,7 +111,7 @@ def stop_reading(run: Whole, chance: random.Random) -> None:
 
 
 @pytest.mark.fault(4, says="the screen is killed while drawing")
-@pytest.mark.timeout(600 if LONG else 60)
+@pytest.mark.timeout(1200 if LONG else 60)
 def test_a_screen_that_is_killed_while_drawing_comes_back_on_a_terminal_in_order(
     fault: Fault, server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -143,11 +143,11 @@ def test_a_screen_that_is_killed_while_drawing_comes_back_on_a_terminal_in_order
         pytest.param("guard", marks=pytest.mark.fault(5, says="the guard is killed while drawing")),
     ],
 )
-@pytest.mark.timeout(600 if LONG else 60)
+@pytest.mark.timeout(1200 if LONG else 60)
 def test_the_terminal_is_given_back_when_the_process_above_the_screen_is_killed(
     fault: Fault, server: ScriptedServer, tmp_path: Path, name: str
 ) -> None:
-    for number in range(ROUNDS):
+    for number in range(AGAIN * ROUNDS if LONG else 1):
         server.add(flood())
         with whole(server, tmp_path, "go") as run, fault.attempt():
             victim = run.pid_of(name)
@@ -164,7 +164,7 @@ def test_the_terminal_is_given_back_when_the_process_above_the_screen_is_killed(
 
 
 @pytest.mark.fault(6, says="the terminal's window is closed in a delegation")
-@pytest.mark.timeout(600 if LONG else 60)
+@pytest.mark.timeout(1200 if LONG else 60)
 def test_closing_the_window_ends_everything_and_the_log_with_a_record(
     fault: Fault, server: ScriptedServer, tmp_path: Path
 ) -> None:
@@ -283,6 +283,7 @@ def _end_of_answer(terminal: TerminalProgram) -> list[str]:
     return terminal.text.partition("──")[0].splitlines()[-8:]
 
 
+@pytest.mark.timeout(1200 if LONG else 60)
 @pytest.mark.fault(11, says="Ctrl-C while a command does all to get away")
 def test_ctrl_c_is_acknowledged_at_once_and_what_it_stopped_is_dead_soon(
     fault: Fault, server: ScriptedServer, tmp_path: Path
