@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from ipc.endpoints import RunPlace
-from tests.fakes.soaking import LIMIT_S, Client, DelegatingModel, Held, becomes_still
 from tests.fakes.eventful import TROUBLES
 from tests.fakes.fault_table import LONG, SEED, Fault
 from tests.fakes.fido import GUARD, Home, home, kill, openai_environment, pid_of, wait_until
 from tests.fakes.nemesis import Life, Scenes
 from tests.fakes.scripted_server import ScriptedServer
+from tests.fakes.soaking import LIMIT_S, Client, DelegatingModel, Held, becomes_still
 from tests.fakes.terminal import CTRL_C, ENTER, ESC, F1, PAGE_UP, TerminalProgram
 
 DELEGATIONS = 1000 if LONG else 24
