@@ -196,7 +196,7 @@ def test_what_is_no_plan_is_kept_aside_and_told_and_the_plan_starts_empty(case: 
     file = PlanFile(tmp_path)
     started = time.monotonic()
     loaded = file.load()
-    assert time.monotonic() - started < 0.2
+    assert time.monotonic() - started < 1
     (kept,) = kept_aside(tmp_path)
     assert (loaded.plan, loaded.found) == (Plan(), False)
     assert reason in loaded.warning

@@ -9,11 +9,12 @@ from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
 from actors.settings import Timeouts
 from tests.fakes.asking import conversation, make
+from tests.fakes.fault_table import LONG
 from tests.fakes.raw_server import SSE, RawServer
 
 PIECE = 65_536
-MANY = 1_600
-"""Pieces: a hundred megabytes."""
+MANY = 1_600 if LONG else 400
+"""Pieces: a hundred megabytes, or a quarter of that."""
 ONE_CALL = (
     b'data: {"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"f","arguments":"%b"}}]}}]}\n\n'
 )

@@ -32,6 +32,8 @@ from tests.fakes.places import run_place
 T = TypeVar("T")
 LIMIT = 1_000_000
 DEADLINE_S = 20.0
+SLACK = 1 if LONG else 3
+"""The short form runs beside others: it allows times what the long form, which is alone, does not."""
 STRANGER = 64_321
 """A user that nobody is."""
 ZMTP_3 = b"\xff\0\0\0\0\0\0\0\1\x7f\3\0NULL" + bytes(16) + b"\0" + bytes(31)
@@ -137,7 +139,7 @@ def garbage(chance: random.Random) -> bytes:
 def test_strangers_and_garbage_reach_nobody_and_end_nothing(post: Post, fault: Fault) -> None:
     chance = random.Random(SEED)
     before = post.descriptors()
-    for _ in range(10_000 if LONG else 500):
+    for _ in range(10_000 if LONG else 300):
         with fault.attempt(), socket.socket(socket.AF_UNIX) as stranger:
             stranger.connect(post.path)
             stranger.setblocking(False)
@@ -165,7 +167,7 @@ def test_connections_that_never_speak_do_not_use_up_the_descriptors(tmp_path: Pa
 @pytest.mark.fault(52, says="a mailbox gets messages of a wrong shape or in parts")
 def test_whatever_a_peer_sends_is_answered_counted_and_never_fatal(post: Post, fault: Fault) -> None:
     chance = random.Random(SEED)
-    tries = 100_000 if LONG else 2_000
+    tries = 100_000 if LONG else 1_000
     replies: list[Refused] = []
 
     async def act(channel: Channel, link: Link) -> None:
@@ -242,7 +244,7 @@ def test_a_message_that_is_too_large_costs_its_sender_the_connection_and_nobody_
 
     quiet, loud = talk(post.place, act)
     fault.took(loud[-1])
-    assert loud[len(loud) // 2] < 2 * quiet[len(quiet) // 2] + 0.001
+    assert loud[len(loud) // 2] < 2 * SLACK * quiet[len(quiet) // 2] + 0.001
     assert post.memory_kb("VmHWM") < 100_000
 
 
@@ -298,8 +300,8 @@ STOPPED = pytest.mark.fault(57, says="a peer stands still")
 @pytest.mark.parametrize(
     ("number", "limit_s", "tries", "large"),
     [
-        pytest.param(signal.SIGKILL, 0.05, 50 if LONG else 3, 0, marks=KILLED),
-        pytest.param(signal.SIGKILL, 0.05, 50 if LONG else 2, 4, marks=KILLED),
+        pytest.param(signal.SIGKILL, 0.05, 50 if LONG else 2, 0, marks=KILLED),
+        pytest.param(signal.SIGKILL, 0.05, 50 if LONG else 1, 4, marks=KILLED),
         pytest.param(signal.SIGSTOP, 1.0, 50 if LONG else 1, 0, marks=STOPPED),
         pytest.param(signal.SIGSTOP, 1.0, 50 if LONG else 1, 4, marks=STOPPED),
     ],
@@ -314,7 +316,7 @@ def test_the_other_end_of_a_link_is_seen_to_be_gone(
         with run_place(tmp_path, frame_limit=LIMIT) as place, fault.attempt():
             took.append(talk_until_gone(Post(place), number, large))
             fault.took(took[-1])
-    assert sorted(took)[len(took) // 2] < limit_s
+    assert sorted(took)[len(took) // 2] < SLACK * limit_s
 
 
 def talk_until_gone(post: Post, number: signal.Signals, large: int) -> float:
@@ -363,10 +365,10 @@ asyncio.run(main())
             started = time.monotonic()
             done = script(code, post.place.mailbox("parent"), post.process.pid, way)
             assert "Pong" in done.stderr, done.stderr
-            assert time.monotonic() - started < 3.0
+            assert time.monotonic() - started < 3.0 * SLACK
             if way == "pass":
                 fault.took(float(done.stdout))
-                assert float(done.stdout) < 0.8
+                assert float(done.stdout) < 0.8 * SLACK
             post.process.send_signal(signal.SIGCONT)
 
 
@@ -377,7 +379,7 @@ def test_what_was_said_last_before_the_end_arrives(tmp_path: Path, fault: Fault)
         assert isinstance(reply, Refused)
         return len(reply.message)
 
-    for _ in range(200 if LONG else 3):
+    for _ in range(200 if LONG else 2):
         with run_place(tmp_path, frame_limit=LIMIT) as place, fault.attempt():
             post = Post(place)
             assert talk(place, act) == LIMIT - 100

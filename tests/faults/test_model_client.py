@@ -27,7 +27,9 @@ from tests.fakes.raw_server import SSE, RawServer
 from tests.fakes.scripted_server import ScriptedServer, call, calls, chunks, drop, say, status
 
 ONCE = RetryPolicy(attempts=1)
-IDLE_S = 0.6
+IDLE_S = 0.4
+SLACK = 1 if LONG else 3
+"""The short form runs beside others: it allows times what the long form, which is alone, does not."""
 IDLE = Timeouts(connect_s=1.0, idle_s=IDLE_S, total_s=20.0)
 
 
@@ -69,7 +71,7 @@ def test_silence_ends_at_the_idle_limit_and_not_long_after(respond: object, faul
         provider.prepare()
         await provider._sender()
         took = []
-        for _ in range(20 if LONG else 3):
+        for _ in range(20 if LONG else 2):
             with fault.attempt():
                 started = time.monotonic()
                 with pytest.raises(ProviderError) as caught:
@@ -82,7 +84,7 @@ def test_silence_ends_at_the_idle_limit_and_not_long_after(respond: object, faul
     with RawServer(respond) as server:  # type: ignore[arg-type]
         took = play(late, server.base_url, timeouts=IDLE, retry=ONCE)
     assert min(took) >= IDLE_S * 0.95
-    assert statistics.median(took) <= IDLE_S * 1.05
+    assert statistics.median(took) <= IDLE_S + 0.05 * IDLE_S * SLACK
 
 
 @pytest.mark.fault(16, says="the server drips, one byte at a time")
@@ -131,7 +133,7 @@ def test_a_cancel_in_a_stall_is_over_at_once(respond: object, fault: Fault) -> N
                     await task
                 took = time.monotonic() - started
                 fault.took(took)
-                assert took < 0.1
+                assert took < 0.1 * SLACK
 
     with RawServer(respond) as server:  # type: ignore[arg-type]
         play(cancelled, server.base_url)
@@ -211,7 +213,7 @@ def nonsense(chance: random.Random) -> bytes:
 @pytest.mark.timeout(1200 if LONG else 60)
 @pytest.mark.fault(17, says="the server talks nonsense")
 def test_nonsense_is_an_error_or_an_answer_and_never_a_crash(fault: Fault) -> None:
-    rounds = 10_000 if LONG else 400
+    rounds = 10_000 if LONG else 200
 
     def respond(number: int) -> Iterable[bytes]:
         return (nonsense(random.Random(f"{SEED} {number}")),)
@@ -247,7 +249,7 @@ def check_answer(answer: StreamEvent) -> None:
     assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.fault(17, says="the server sends a hundred megabytes")
+@pytest.mark.fault(17, says="the server floods")
 def test_a_flood_takes_little_memory_and_ends_in_an_error(fault: Fault) -> None:
     told = script("from tests.fakes.floods import main; main()")
     assert told.stdout, told.stderr
@@ -288,7 +290,9 @@ def go(at: Home, workspace: Path, server: ScriptedServer, prompt: str) -> dict[s
 
 @pytest.mark.fault(16, says="a turn fails because of the server, and the user goes on")
 def test_after_a_turn_that_the_server_has_spoiled_the_session_goes_on(at: Home, tmp_path: Path) -> None:
-    spoiled = [status(401), drop("half of it"), chunks({"error": {"message": "overloaded", "code": 529}})]
+    spoiled = [drop("half of it")]
+    if LONG:
+        spoiled += [status(401), chunks({"error": {"message": "overloaded", "code": 529}})]
     with ScriptedServer() as server:
         for number, step in enumerate(spoiled):
             server.add(step)
@@ -304,23 +308,16 @@ def test_after_a_turn_that_the_server_has_spoiled_the_session_goes_on(at: Home, 
     assert "once more" in said[-1]
 
 
-@pytest.mark.fault(17, says="calls that are cut, doubled, unknown or empty")
+@pytest.mark.fault(17, says="calls that are cut, doubled or unknown, and an answer without a choice")
 def test_calls_that_make_no_sense_get_results_that_say_so_and_the_turn_goes_on(
     at: Home, tmp_path: Path
 ) -> None:
     cut = call("bash_exec", '{"command": "echo cut', id="a")
     twins = calls([call("list_files", {}, id="b"), call("list_files", {}, id="b")], dialect="same_id")
     odd = calls([call("no_such_tool", {}), call("", {}), call("read_file", "[1]"), call("list_files", None)])
-    with ScriptedServer([cut, twins, odd, say("Fine.")]) as server:
+    with ScriptedServer([cut, twins, odd, chunks({"choices": []}), say("Fine.")]) as server:
         assert go(at, tmp_path, server, "go")["final_text"] == "Fine."
         server.assert_done()
         results = [m["content"] for m in server.requests[-1].messages if m["role"] == "tool"]
     refused = [bool(re.search(r'"error": ?{"code"', one)) for one in results]
     assert refused == [True, False, False, True, True, True, False]
-
-
-@pytest.mark.fault(17, says="an answer without a choice")
-def test_an_empty_answer_is_asked_for_again_and_never_kept(at: Home, tmp_path: Path) -> None:
-    with ScriptedServer([chunks({"choices": []}), say("Fine.")]) as server:
-        assert go(at, tmp_path, server, "go")["final_text"] == "Fine."
-        server.assert_done()

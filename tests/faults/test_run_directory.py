@@ -61,7 +61,7 @@ def test_a_turn_goes_on_without_its_run_directory_and_what_needs_it_says_so(
     assert statuses == {"bash_exec": "ok", "update_plan": "ok", "delegate": "error"}
     (took_ms,) = (e["duration_ms"] for e in told.events("tool_finished") if e["name"] == "delegate")
     fault.took(took_ms / 1000)
-    assert took_ms < 1000
+    assert took_ms < (1000 if LONG else 3000)
     assert "was removed by another program" in server.requests[-1].messages[-1]["content"]
     assert told.events("turn_finished")[0]["final_text"] == "Over."
 
@@ -103,23 +103,15 @@ def one_prompt(at: Home, workspace: Path, before: str, **environ: str) -> Finish
     return Finished(done.returncode, done.stdout, done.stderr)
 
 
-@pytest.mark.fault(56, says="no XDG_RUNTIME_DIR, and a TMPDIR of 200 bytes")
-def test_a_long_path_is_passed_over(at: Home, tmp_path: Path) -> None:
-    place = at.folder / ("d" * 100) / ("e" * 100)
-    place.mkdir(parents=True)
-    check_fine(one_prompt(at, tmp_path, "", XDG_RUNTIME_DIR="", TMPDIR=str(place)), at)
-    assert not list(place.iterdir())
-
-
-@pytest.mark.fault(56, says="XDG_RUNTIME_DIR can not be written")
-def test_a_place_that_can_not_be_written_is_passed_over(at: Home, tmp_path: Path) -> None:
+@pytest.mark.fault(56, says="XDG_RUNTIME_DIR can not be written, and TMPDIR has 200 bytes")
+def test_places_that_can_not_be_used_are_passed_over(at: Home, tmp_path: Path) -> None:
+    long = at.folder / ("d" * 100) / ("e" * 100)
+    long.mkdir(parents=True)
     place = shlex.quote(str(at.folder / "run"))
-    check_fine(one_prompt(at, tmp_path, f"mount -t tmpfs -o ro none {place}"), at)
-
-
-def check_fine(told: Finished, at: Home) -> None:
+    told = one_prompt(at, tmp_path, f"mount -t tmpfs -o ro none {place}", TMPDIR=str(long))
     assert (told.status, told.out) == (0, "Fine.\n"), told
     assert "Traceback" not in at.log_text()
+    assert not list(long.iterdir())
 
 
 @pytest.mark.fault(56, says="the file system of XDG_RUNTIME_DIR is full")

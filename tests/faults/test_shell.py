@@ -33,6 +33,8 @@ from tests.fakes.snapshots import NOTHING_KEPT
 KEY = "sk-canary-4711"
 STRANGER = 64_322
 """A user that nobody is; root lets bombs go off as that one."""
+SLACK = 1 if LONG else 3
+"""The short form runs beside others: it allows times what the long form, which is alone, does not."""
 DAEMONS = r"""
 trap "" TERM HUP INT
 setsid sh -c 'trap "" TERM HUP; echo $$ >> pids; sleep 1000 & echo $! >> pids; exec sleep 1001' &
@@ -81,7 +83,7 @@ def test_a_background_child_that_keeps_the_pipe_holds_nobody_up(tool: BashExec, 
             took.append(time.monotonic() - started)
             fault.took(took[-1])
             assert text.startswith("x\n")
-    assert statistics.median(took) < DRAIN_S + 0.1
+    assert statistics.median(took) < DRAIN_S + 0.1 * SLACK
 
 
 @pytest.mark.fault(60, says="daemons of every kind, and a cancel")
@@ -97,7 +99,7 @@ def test_on_a_cancel_every_process_of_a_command_is_dead(tool: BashExec, tmp_path
             fault.note(orphans=len(left))
             assert len(pids(folder / "pids")) == 7
             assert not left
-    assert statistics.median(took) < GRACE_S + 0.11
+    assert statistics.median(took) < GRACE_S + 0.11 * SLACK
 
 
 def cancelled_when_ready(tool: BashExec, command: str, folder: Path) -> float:
@@ -144,7 +146,7 @@ def test_a_bomb_is_dead_soon(tool: BashExec, tmp_path: Path, fault: Fault, bomb:
             left = owned_by(uid) if uid else []
             fault.note(orphans=len(left))
             assert not left
-    assert statistics.median(took) < GRACE_S + (limit_s if LONG else max(limit_s, 0.5))
+    assert statistics.median(took) < GRACE_S + limit_s * SLACK
 
 
 def owned_by(uid: int) -> list[str]:
