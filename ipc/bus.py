@@ -42,7 +42,8 @@ HISTORY_LIMIT: Final = 20_000
 HISTORY_SHARE: Final = 4
 """What is remembered fills at most one part in so many of a frame, so that a snapshot always fits."""
 _RETRY_S: Final = 0.1
-_SNAPSHOT_DEADLINE_S: Final = 2.0
+_SNAPSHOT_DEADLINE_S: Final = 10.0
+"""Long: a publisher that stands still answers all that it was asked meanwhile, each with everything."""
 _ENVELOPE_BYTES: Final = 100
 """What a delta is more than its text, at most."""
 
