@@ -28,6 +28,9 @@ _NET_RIGHTS: Final = 0b11
 """Bind and connect TCP; from version 4 on."""
 _SCOPES: Final = 0b11
 """Abstract unix sockets and signals; from version 6 on."""
+_LOGS: Final = 7
+_UNLOGGED: Final = 1
+"""From that version on a denial goes into the audit log, which somebody inside could flood."""
 SCOPED_SIGNALS: Final = 6
 """The version from which on a signal can't leave the wall."""
 
@@ -38,7 +41,7 @@ class Allowed(NamedTuple):
     path: Path
     rights: int
     follow: bool = True
-    """Whether a symlink as the last name is followed; else it makes the exception void."""
+    """Whether a symlink as the last name is followed; else it is one in vain."""
 
 
 def version() -> int:
@@ -60,7 +63,7 @@ def restrict(abi: int, exceptions: Iterable[Allowed]) -> None:
     ruleset = kernel.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     for each in exceptions:
         _allow(ruleset, each)
-    kernel.syscall(_RESTRICT_SELF, ruleset, 0)
+    kernel.syscall(_RESTRICT_SELF, ruleset, _UNLOGGED if abi >= _LOGS else 0)
     os.close(ruleset)
 
 
@@ -68,7 +71,7 @@ def _allow(ruleset: int, exception: Allowed) -> None:
     flags = os.O_PATH | os.O_CLOEXEC | (0 if exception.follow else os.O_NOFOLLOW)
     try:
         opened = os.open(exception.path, flags)
-    except (FileNotFoundError, NotADirectoryError, PermissionError):
+    except OSError:
         return
     kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", exception.rights, opened), 0)
     os.close(opened)

@@ -8,7 +8,7 @@ import errno
 import os
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from actors.sandbox import syscalls
@@ -30,8 +30,8 @@ _NEW_NAMESPACES: Final = 0x7E020000
 _CLONE_PARENT: Final = 0x8000
 _CREATING: Final = 0o100 | 0o1000 | 0x400000
 """O_CREAT, O_TRUNC and the bit of O_TMPFILE: a file made, or emptied by opening it."""
-_TERMINAL_AND_PIPE: Final = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
-"""TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: no TIOCSTI, no FS_IOC_SETFLAGS."""
+_TERMINAL_AND_PIPE: Final = (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)
+"""TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX: no TIOCSTI, no FS_IOC_SETFLAGS."""
 _DESCRIPTOR: Final = (0, 1, 2, 3, 4, 1030)
 """F_DUPFD, get and set flags, F_DUPFD_CLOEXEC: no lock, no lease, no owner that would get a signal."""
 _OWN_PROCESS: Final = (2, 3, 15, 16, 21, 22, 23, 38, 39, 0x53564D41)
@@ -89,10 +89,10 @@ def program(machine: str = "", signals_to: int | None = None) -> bytes:
     With `signals_to`, signals go to that process alone.
     """
     column, architecture = syscalls.MACHINES[machine or _machine()]
-    refused, rules = dict(syscalls.DENIED), RULES
+    refused, rules = syscalls.DENIED, RULES
     if signals_to is not None:
-        own = tuple(Rule(call, 0, _WHOLE, (signals_to,)) for call in ("kill", "tgkill"))
-        refused, rules = refused | _without(syscalls.SIGNALS, own), rules + own
+        refused = refused | syscalls.SIGNALS
+        rules += tuple(Rule(call, 0, _WHOLE, (signals_to,)) for call in ("kill", "tgkill"))
     code = [
         _word(_LOAD, _ARCHITECTURE),
         *_unless(architecture, [_word(_RETURN, KILL)]),
@@ -140,8 +140,3 @@ def _word(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
 
 def _numbers(calls: dict[str, syscalls.Numbers], column: int) -> Iterator[int]:
     return (numbers[column] for numbers in calls.values() if numbers[column] is not None)  # type: ignore[misc]
-
-
-def _without(calls: dict[str, syscalls.Numbers], rules: Iterable[Rule]) -> dict[str, syscalls.Numbers]:
-    judged = {rule.call for rule in rules}
-    return {call: numbers for call, numbers in calls.items() if call not in judged}

@@ -61,7 +61,9 @@ def outcomes(uid: int) -> dict[str, str]:
     return told
 
 
+@pytest.mark.fault(22, 23, 24, 25, 26, says="no wall: every route leads somewhere")
 def test_without_a_wall_every_route_leads_somewhere() -> None:
+    assert len(WRITES) > 40
     with town(HERE) as around:
         around.place.no_wall.touch()
         before = digest(around.workspace)
@@ -93,10 +95,6 @@ def test_behind_the_wall_no_route_leads_anywhere(row: int, outcomes: dict[str, s
     for name in sorted(routes):
         with fault.attempt():
             assert outcomes[name] in REFUSED | {NEVER.get(name, "")}, f"{name}: {outcomes[name]}"
-
-
-def test_there_are_many_more_routes_than_twenty() -> None:
-    assert len(WRITES) > 40
 
 
 @pytest.mark.fault(22, 24, 25, says="every tool, and no guard that refuses a call")
