@@ -297,13 +297,14 @@ class ClearPlan(Command, frozen=True):
 
 
 class StartDelegation(Command, frozen=True):
-    """Parent to worker: work on this. `Accepted`, or `Refused` with `busy`.
-
-    The fork itself stays with the parent, frozen: it puts it before each request of the worker.
-    """
+    """Parent to worker: work on this. `Accepted`, or `Refused` with `busy`."""
 
     agent_id: str
     """Minted by the parent: `subagent-7f3a`."""
+    fork: bytes
+    """The parent's messages, encoded and joined by commas, system message first."""
+    fork_count: int
+    """How many messages `fork` holds."""
     opening: tuple[bytes, ...]
     """Encoded messages behind the fork: the bootstrap result and the instructions."""
     workspace: str

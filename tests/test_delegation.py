@@ -198,12 +198,11 @@ def test_any_conversation_forks_to_one_that_a_strict_server_takes_and_that_nobod
     assert made.extended(made.opening, ()).body() == body
 
 
-def test_the_start_command_holds_what_stands_behind_the_fork_and_nothing_of_it() -> None:
+def test_the_start_command_joins_the_fork_once() -> None:
     conversation = conversation_with(call("d", "delegate"))
-    made = forked(conversation)
-    start = made.start("/w", 20)
-    assert (start.opening, start.agent_id, start.max_rounds) == (made.opening, AGENT, 20)
-    assert not set(start.opening) & set(conversation.messages)
+    start = forked(conversation).start("/w", 20)
+    assert json.loads(b"[" + start.fork + b"]") == decoded(conversation.messages)
+    assert (start.fork_count, start.agent_id, start.max_rounds) == (3, AGENT, 20)
 
 
 # --- the tool -----------------------------------------------------------------------------------------------

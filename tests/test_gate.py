@@ -51,8 +51,9 @@ def new_fork() -> Fork:
 
 
 def as_worker(made: Fork) -> Conversation:
-    """The conversation as the worker keeps it: what lies behind the fork."""
-    return Conversation(b"", made.start("/w", 20).opening)
+    """The conversation as the worker keeps it: the fork is one opaque element."""
+    start = made.start("/w", 20)
+    return Conversation(b"", [start.fork, *start.opening], fork_count=1)
 
 
 def refused(name: str) -> str:

@@ -15,7 +15,7 @@ OPENING = (encode_tool_result("d", "x" * 50_000), encode_user("the task"))
 
 def grown(*sizes: int) -> Conversation:
     """A subagent's conversation with one round of tools for each size."""
-    conversation = Conversation(b"", OPENING)
+    conversation = Conversation(b"", [b"fork", *OPENING], fork_count=1)
     for number, size in enumerate(sizes):
         conversation.append(encode_assistant("I look.", [calls("read_file", f"c{number}")]))
         conversation.append(encode_tool_result(f"c{number}", "y" * size))
@@ -23,13 +23,15 @@ def grown(*sizes: int) -> Conversation:
 
 
 def contents(conversation: Conversation) -> list[str]:
-    return [decode_message(message).content or "" for message in conversation.messages][len(OPENING) + 1 :: 2]
+    return [decode_message(message).content or "" for message in conversation.messages[1:]][
+        len(OPENING) + 1 :: 2
+    ]
 
 
 def test_the_oldest_results_go_first_and_that_is_said() -> None:
     conversation = grown(10_000, 10_000, 100, 10_000, 9_000)
     assert asyncio.run(TailShortener(len(OPENING)).overflow(conversation))
-    assert conversation.messages[: len(OPENING)] == list(OPENING)
+    assert conversation.messages[: len(OPENING) + 1] == [b"fork", *OPENING]
     cut, cut_too, short, kept, newest = contents(conversation)
     assert (len(short), len(kept), len(newest)) == (100, 10_000, 9_000)
     for each in (cut, cut_too):
@@ -60,7 +62,7 @@ def test_where_nothing_is_long_nothing_is_cut() -> None:
 
 @given(st.lists(st.integers(0, 100_000), max_size=12))
 def test_what_is_left_has_the_same_messages_and_half_of_what_was_long(sizes: list[int]) -> None:
-    before = grown(*sizes).messages[len(OPENING) :]
+    before = grown(*sizes).messages[len(OPENING) + 1 :]
     after = shortened(before)
     pairs = [(decode_message(one), decode_message(other)) for one, other in zip(before, after, strict=True)]
     assert all((one.role, one.tool_call_id) == (other.role, other.tool_call_id) for one, other in pairs)

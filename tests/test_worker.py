@@ -64,8 +64,8 @@ class Meeting:
             channel, "parent", worker.address, on_command=parent.on_command, on_gone=self.gone.set
         )
 
-    async def start(self, workspace: Path) -> None:
-        start = forked().start(str(workspace), 20)
+    async def start(self, workspace: Path, history_bytes: int = 0) -> None:
+        start = forked(history_bytes).start(str(workspace), 20)
         assert await self.link.ask(start, DEADLINE_S) == Accepted()
 
     async def exit(self) -> None:
@@ -191,6 +191,17 @@ def test_every_result_arrives_however_quickly_a_delegation_ends(workspace: Path)
             assert (await meeting.parent.end()).problem is None
             await meeting.exit()
             meeting.link.close()
+
+    with_host(workspace, act)
+
+
+def test_a_fork_of_ten_megabytes_is_taken(workspace: Path) -> None:
+    async def act(place: RunPlace, channel: Channel) -> None:
+        meeting = await meet(place, channel, says(result()))
+        await meeting.start(workspace, history_bytes=10_000_000)
+        assert (await meeting.parent.end()).problem is None
+        assert meeting.parent.tails == [forked(10_000_000).opening]
+        await meeting.exit()
 
     with_host(workspace, act)
 

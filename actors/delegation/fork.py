@@ -54,9 +54,11 @@ class Fork:
     head: bytes
 
     def start(self, workspace: str, max_rounds: int) -> StartDelegation:
-        """The command that gives a worker what stands behind the fork, which is put before each request."""
+        """The command that hands the fork to a worker."""
         return StartDelegation(
             agent_id=self.agent_id,
+            fork=b",".join(self.base),
+            fork_count=len(self.base),
             opening=self.opening,
             workspace=workspace,
             max_rounds=max_rounds,

@@ -35,8 +35,8 @@ class Subagent:
         self.agent_id = start.agent_id
         self._max_rounds = start.max_rounds
         self._provider = RelayedProvider(peer, start.agent_id)
-        # What lies behind the fork: the parent keeps that, and puts it before each request.
-        self._conversation = Conversation(b"", start.opening)
+        # The fork stays one opaque piece: it is never sent back, only what lies behind it is.
+        self._conversation = Conversation(b"", [start.fork, *start.opening], fork_count=1)
         self._shortener = TailShortener(len(start.opening))
         guard = InvocationGuard(tools, _Open(), _Unwatched())
         self._invoker = ReadOnlyInvoker(start.agent_id, effects, guard)

@@ -45,9 +45,9 @@ def result(summary: str = "MIT.", **fields: Any) -> str:
     return json.dumps({"status": "completed", "summary": summary, "findings": [], **fields})
 
 
-def forked() -> Fork:
-    """A fork of a small parent's conversation."""
-    messages = [encode_system("be good"), encode_user("what is the licence?")]
+def forked(history_bytes: int = 0) -> Fork:
+    """A fork of a small parent's conversation, with a history of at least that size."""
+    messages = [encode_system("be good"), encode_user("what is the licence?" + "x" * history_bytes)]
     conversation = Conversation(encode_head("m", b"[]", {}), messages)
     conversation.append_answer(says("", calls("delegate", "d")))
     return fork(conversation, "d", AGENT, DelegateInput(task="name the licence"))

