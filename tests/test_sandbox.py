@@ -190,6 +190,12 @@ def test_a_level_that_is_not_whole_says_what_is_missing_and_what_to_do(abi: int,
     assert here.complete or ("seccomp" in here.next_step) == (not filters)
 
 
+def test_the_filter_is_missing_on_a_processor_that_the_tables_do_not_know() -> None:
+    told = "from actors.sandbox.level import probe; print(probe().seccomp, probe().complete)"
+    run = script(f"import ctypes; ctypes.CDLL(None).personality(8)  # uname tells of 32 bits\n{told}")
+    assert run.stdout == "False False\n", run.stderr
+
+
 def test_a_process_without_a_wall_does_not_bear_its_marks() -> None:
     assert level.probe().complete
     assert not level.stands_around(os.getpid(), level.probe())

@@ -218,6 +218,22 @@ def test_nothing_is_delegated_behind_half_a_wall_when_a_whole_one_is_required(ke
     assert "no subagent works here" in run.stdout
 
 
+@pytest.mark.parametrize("sandbox", ["best-effort", "off"])
+@pytest.mark.fault(27, says="half a wall, or none, is wanted: it is said")
+def test_whoever_wants_less_than_a_wall_is_told_and_gets_the_delegation(sandbox: str) -> None:
+    with home() as at:
+        run = on_kernel(
+            "NO_LANDLOCK", at, sandbox, "run", "--output-format", "stream-json", "Survey this folder."
+        )
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    warnings = [
+        event["message"] for event in events if event["type"] == "notice" and event["level"] == "warning"
+    ]
+    assert any(f'sandbox is "{sandbox}"' in message for message in warnings), warnings
+    delegated = [event for event in events if event["type"] == "subagent"]
+    assert delegated[-1]["phase"] == "completed"
+
+
 def on_kernel(kernel: str, at: Home, sandbox: str, *words: str) -> "subprocess.CompletedProcess[str]":
     """Run `fido` with that setting on a kernel that answers otherwise."""
     settings = at.folder / "config" / "fido" / "config.toml"
