@@ -222,7 +222,7 @@ class Delegator:
             within_s = CHECK_CANCELLED_S if is_cancelled else CHECK_S
             result = await check_findings(result, self._workspace, within_s)
         phase = "cancelled" if is_cancelled else result.status
-        self._show(one, phase, result.error.message if result.error else result.summary, active=False)
+        self._show(one, phase, _outcome(result), active=False)
         self._recorder.delegation_ended(
             DelegationEnded(
                 turn=self._recorder.turn,
@@ -249,6 +249,15 @@ class Delegator:
                 queued=one.queued,
             )
         )
+
+
+def _outcome(result: DelegateResult) -> str:
+    """How it ended, for a person; what the subagent says of it is for the parent's model alone."""
+    if result.error is not None:
+        return result.error.message
+    count = len(result.findings)
+    checked = sum(finding.checked for finding in result.findings)
+    return f"{count} finding{'' if count == 1 else 's'}, {checked} checked" if count else "no findings"
 
 
 def _told(one: _Delegation) -> Problem | None:

@@ -110,6 +110,19 @@ def assert_untold(run: Whole, written: bytes, when: str) -> None:
         assert secret.encode() not in drawn, f"{place} was drawn, {when}"
 
 
+def test_what_a_subagent_reports_is_for_the_parent_and_its_bar_counts_it(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    (tmp_path / "a.py").write_text("print(1)\n", encoding="utf-8")
+    found = [{"file": "a.py", "line": 1, "claim": f"`print` {PRIVATE['message']}", "confidence": "high"}]
+    result = {"status": "completed", "summary": PRIVATE["message"], "findings": found}
+    server.add(*delegation(say(json.dumps(result), when=subagent)), say("It prints one.", when=parent))
+    with whole(server, tmp_path, "--log-level", "debug", "Look at it") as run:
+        run.shows("completed  1 finding, 1 checked", "It prints one.", "ready")
+        assert PRIVATE["message"].encode() in server.requests[-1].body
+        assert_untold(run, run.at.log_text().encode(), "after a report")
+
+
 def test_what_a_cancelled_subagent_had_said_goes_to_the_parent_and_is_not_drawn(
     server: ScriptedServer, tmp_path: Path
 ) -> None:
