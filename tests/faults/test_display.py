@@ -124,6 +124,7 @@ def test_no_hostile_text_of_model_tool_file_server_or_paste_reaches_the_terminal
         assert not list(workspace.glob("pwned"))
 
 
+@pytest.mark.timeout(1200 if LONG else 60)
 @pytest.mark.fault(68, says="hostile text cut at every place")
 @played
 async def test_a_text_that_is_cut_anywhere_is_shown_as_if_whole(tmp_path: Path) -> None:
@@ -164,6 +165,7 @@ async def test_no_hostile_text_of_another_process_reaches_the_terminal(tmp_path:
         assert_harmless(terminal)
 
 
+@pytest.mark.timeout(1200 if LONG else 60)
 @pytest.mark.fault(69, says="hostile text in bulk")
 @pytest.mark.parametrize(
     "unit",
