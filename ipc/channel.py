@@ -10,7 +10,7 @@ import resource
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, cast
 
 import zmq
 from zmq.utils.monitor import parse_monitor_message
@@ -29,7 +29,7 @@ WARY_QUEUE: Final = 4
 WARY_LIMIT: Final = 16 * 1024 * 1024
 """Bytes of one such message; with more, the connection is broken off."""
 LARGE_FRAME: Final = 64 * 1024
-"""Bytes from which on a frame is handed to ZeroMQ instead of copied."""
+"""Bytes from which on a frame is handed to ZeroMQ and taken from it without a copy."""
 _DRAIN_BATCH: Final = 512
 """Messages taken in one go before the loop may do something else."""
 _HEARTBEAT_MS: Final = 200
@@ -205,7 +205,9 @@ class Socket:
         return [self._raw.recv(zmq.NOBLOCK)]
 
     def _receive_routed(self) -> list[bytes]:
-        return self._raw.recv_multipart(zmq.NOBLOCK)
+        # A large frame stays where ZeroMQ put it: what decodes it takes a view for bytes.
+        frames = self._raw.recv_multipart(zmq.NOBLOCK, copy=False)
+        return [frame.bytes if len(frame) < LARGE_FRAME else cast("bytes", frame.buffer) for frame in frames]
 
     def _drain_monitor(self) -> None:
         while self._monitor is not None and not self._closed:

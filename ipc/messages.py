@@ -301,7 +301,7 @@ class StartDelegation(Command, frozen=True):
 
     agent_id: str
     """Minted by the parent: `subagent-7f3a`."""
-    fork: bytes
+    fork: memoryview
     """The parent's messages, encoded and joined by commas, system message first."""
     fork_count: int
     """How many messages `fork` holds."""

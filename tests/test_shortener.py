@@ -15,7 +15,7 @@ OPENING = (encode_tool_result("d", "x" * 50_000), encode_user("the task"))
 
 def grown(*sizes: int) -> Conversation:
     """A subagent's conversation with one round of tools for each size."""
-    conversation = Conversation(b"", [b"fork", *OPENING], fork_count=1)
+    conversation = Conversation(b"", OPENING)
     for number, size in enumerate(sizes):
         conversation.append(encode_assistant("I look.", [calls("read_file", f"c{number}")]))
         conversation.append(encode_tool_result(f"c{number}", "y" * size))
@@ -31,7 +31,7 @@ def contents(conversation: Conversation) -> list[str]:
 def test_the_oldest_results_go_first_and_that_is_said() -> None:
     conversation = grown(10_000, 10_000, 100, 10_000, 9_000)
     assert asyncio.run(TailShortener(len(OPENING)).overflow(conversation))
-    assert conversation.messages[: len(OPENING) + 1] == [b"fork", *OPENING]
+    assert conversation.messages[: len(OPENING)] == OPENING
     cut, cut_too, short, kept, newest = contents(conversation)
     assert (len(short), len(kept), len(newest)) == (100, 10_000, 9_000)
     for each in (cut, cut_too):

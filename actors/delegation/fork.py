@@ -57,7 +57,7 @@ class Fork:
         """The command that hands the fork to a worker."""
         return StartDelegation(
             agent_id=self.agent_id,
-            fork=b",".join(self.base),
+            fork=memoryview(b",".join(self.base)),
             fork_count=len(self.base),
             opening=self.opening,
             workspace=workspace,

@@ -17,8 +17,8 @@ class TailShortener:
     """Cuts half of what the tools of a subagent brought; the fork is the parent's and stays as it is."""
 
     def __init__(self, opening: int) -> None:
-        """`opening` is the number of messages between the fork and what the subagent adds."""
-        self._kept = 1 + opening
+        """`opening` is the number of messages before those that the subagent adds."""
+        self._kept = opening
         self._is_spent = False
 
     async def fit(self, conversation: Conversation) -> None:

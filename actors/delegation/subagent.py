@@ -35,8 +35,9 @@ class Subagent:
         self.agent_id = start.agent_id
         self._max_rounds = start.max_rounds
         self._provider = RelayedProvider(peer, start.agent_id)
-        # The fork stays one opaque piece: it is never sent back, only what lies behind it is.
-        self._conversation = Conversation(b"", [start.fork, *start.opening], fork_count=1)
+        # Ours, and left as it came: a request carries what lies behind it, its parent has the fork, too.
+        self._fork = start.fork
+        self._conversation = Conversation(b"", start.opening)
         self._shortener = TailShortener(len(start.opening))
         guard = InvocationGuard(tools, _Open(), _Unwatched())
         self._invoker = ReadOnlyInvoker(start.agent_id, effects, guard)

@@ -39,6 +39,8 @@ def _value(kind: Any) -> Any:
             return "text"
         case inspect.BytesType():
             return b"bytes"
+        case inspect.MemoryViewType():
+            return memoryview(b"bytes")
         case inspect.BoolType():
             return True
         case inspect.IntType():
