@@ -23,9 +23,8 @@ def grown(*sizes: int) -> Conversation:
 
 
 def contents(conversation: Conversation) -> list[str]:
-    return [decode_message(message).content or "" for message in conversation.messages[1:]][
-        len(OPENING) + 1 :: 2
-    ]
+    results = conversation.messages[len(OPENING) + 1 :: 2]
+    return [decode_message(message).content or "" for message in results]
 
 
 def test_the_oldest_results_go_first_and_that_is_said() -> None:
