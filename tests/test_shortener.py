@@ -30,7 +30,7 @@ def contents(conversation: Conversation) -> list[str]:
 def test_the_oldest_results_go_first_and_that_is_said() -> None:
     conversation = grown(10_000, 10_000, 100, 10_000, 9_000)
     assert asyncio.run(TailShortener(len(OPENING)).overflow(conversation))
-    assert conversation.messages[: len(OPENING)] == OPENING
+    assert tuple(conversation.messages[: len(OPENING)]) == OPENING
     cut, cut_too, short, kept, newest = contents(conversation)
     assert (len(short), len(kept), len(newest)) == (100, 10_000, 9_000)
     for each in (cut, cut_too):
