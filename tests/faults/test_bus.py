@@ -29,6 +29,7 @@ from tests.fakes.fido import wait_until
 from tests.fakes.launch import launch, script
 from tests.fakes.places import run_place
 
+pytestmark = pytest.mark.timeout(1800 if LONG else 60)
 T = TypeVar("T")
 LIMIT = 1_000_000
 DEADLINE_S = 20.0

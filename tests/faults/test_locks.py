@@ -26,6 +26,7 @@ from tests.fakes.places import run_place
 from tests.fakes.plans import step
 from tests.fakes.scripted_server import ScriptedServer, call, say
 
+pytestmark = pytest.mark.timeout(1800 if LONG else 60)
 DEADLINE_S = 20.0
 HAND_OVER_S = 0.2
 SLACK = 1 if LONG else 3

@@ -26,6 +26,7 @@ from tests.fakes.launch import script
 from tests.fakes.raw_server import SSE, RawServer
 from tests.fakes.scripted_server import ScriptedServer, call, calls, chunks, drop, say, status
 
+pytestmark = pytest.mark.timeout(1800 if LONG else 60)
 ONCE = RetryPolicy(attempts=1)
 IDLE_S = 0.4
 SLACK = 1 if LONG else 3
@@ -210,7 +211,6 @@ def nonsense(chance: random.Random) -> bytes:
     return bytes(wire[: chance.randrange(len(wire) + 1)] if chance.random() < 0.3 else wire)
 
 
-@pytest.mark.timeout(1200 if LONG else 60)
 @pytest.mark.fault(17, says="the server talks nonsense")
 def test_nonsense_is_an_error_or_an_answer_and_never_a_crash(fault: Fault) -> None:
     rounds = 10_000 if LONG else 200

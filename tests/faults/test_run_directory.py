@@ -16,6 +16,7 @@ from tests.fakes.fido import GUARD, Finished, Home, Run, home, kill, openai_envi
 from tests.fakes.scripted_server import ScriptedServer, call, gate, say
 
 OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+pytestmark = pytest.mark.timeout(1800 if LONG else 60)
 DEADLINE_S = 30.0
 STEP = {"id": "a", "title": "Look", "status": "in_progress", "next_action": "look"}
 

@@ -30,6 +30,7 @@ from tests.fakes.scripted_server import ScriptedServer, say
 from tests.fakes.scripted_server import call as answer
 from tests.fakes.snapshots import NOTHING_KEPT
 
+pytestmark = pytest.mark.timeout(1800 if LONG else 60)
 KEY = "sk-canary-4711"
 STRANGER = 64_322
 """A user that nobody is; root lets bombs go off as that one."""
