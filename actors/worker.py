@@ -18,6 +18,7 @@ def main(argv: list[str]) -> int:
     kernel.die_with_parent(int(ppid), signal.SIGTERM)
     _forget_secrets()
     # Preloaded for every worker; not before, or a fresh start would load it twice.
+    from actors.discreet import DiscreetFormatter
     from actors.worker_actor import Worker
     from ipc.actor import run
     from ipc.endpoints import RunPlace
@@ -25,6 +26,7 @@ def main(argv: list[str]) -> int:
     keep_standard_streams()
     place = RunPlace.open(run_dir)
     logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
+    logging.getLogger().handlers[0].setFormatter(DiscreetFormatter(logging.BASIC_FORMAT))
     gc.collect()
     gc.freeze()  # a worker's collector then writes to none of the shared pages
     host = WorkerHost(place, lambda quarters: run(Worker(place, quarters.address, quarters.mailbox)))

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from actors.catalog.builtin import EFFECTS, worker_tools
+from actors.delegation.course import LEASE_S
 from actors.delegation.subagent import Subagent
+from actors.discreet import course_of
 from actors.files.workspace import Workspace
 from ipc.actor import Actor
 from ipc.endpoints import RunPlace
@@ -23,12 +25,11 @@ from ipc.messages import (
     Problem,
     Refused,
     StartDelegation,
+    WorkerFault,
 )
 
 FINISH_S: Final = 10.0
 """How long the parent may take to accept the end of a delegation."""
-LEASE_S: Final = 1.0
-"""How often a working worker tells its parent that it is there, and makes sure of the parent."""
 
 log = logging.getLogger(__name__)
 
@@ -101,8 +102,7 @@ class Worker(Actor):
         try:
             await asyncio.wait({playing, gone}, return_when=asyncio.FIRST_COMPLETED)
             if playing.done():
-                end = FinishDelegation(agent_id=agent_id, problem=_problem(playing))
-                await peer.ask(end, FINISH_S)
+                await peer.ask(FinishDelegation(agent_id=agent_id, fault=_fault(playing)), FINISH_S)
         except IpcError as error:
             log.warning("the end of a delegation was not taken: %s", error)
         finally:
@@ -110,15 +110,16 @@ class Worker(Actor):
             self.stop("finished")
 
 
-def _problem(playing: "asyncio.Task[Problem | None]") -> Problem | None:
-    """What stopped a delegation; a fault of ours or a lack of memory, too."""
+def _fault(playing: "asyncio.Task[Problem | None]") -> WorkerFault | None:
+    """What of the end of a delegation only this process can know; the details stay in the log."""
     error = playing.exception()
     if error is None:
-        return playing.result()
+        problem = playing.result()
+        return "internal_error" if problem is not None and problem.code == "internal_error" else None
     if isinstance(error, MemoryError):
-        return Problem(code="out_of_memory", message="The subagent needed more memory than it may have.")
-    log.error("the delegation failed inside Fido", exc_info=error)
-    return Problem(code="internal_error", message=f"The subagent failed inside Fido: {error!r}.")
+        return "out_of_memory"
+    log.error("the delegation failed inside Fido:\n%s", course_of(error))
+    return "internal_error"
 
 
 async def _until_gone(peer: Peer) -> None:

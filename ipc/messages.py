@@ -20,6 +20,7 @@ Mode = Literal["plan", "agent", "yolo"]
 Level = Literal["info", "warning", "error"]
 Decision = Literal["allow_once", "allow_session", "deny"]
 DelegationStatus = Literal["completed", "partial", "failed"]
+WorkerFault = Literal["out_of_memory", "internal_error"]
 Verdict = Literal["verified", "claimed"]
 
 
@@ -337,13 +338,13 @@ class CompleteModel(Command, frozen=True):
 class FinishDelegation(Command, frozen=True):
     """Worker to parent: the end of the delegation. `Accepted`; only then may the worker exit.
 
-    What the subagent said is not in it: the parent, which relayed it, has it.
+    There is no word in it: what was said, used and refused the parent knows, which relayed it.
     """
 
     agent_id: str
     """As in `StartDelegation`."""
-    problem: Problem | None = None
-    """What stopped it; null when it came to its end by itself."""
+    fault: WorkerFault | None = None
+    """What only the worker can know of its end; null when there is nothing of that kind."""
 
 
 # --- replies --------------------------------------------------------------------------------------------

@@ -299,7 +299,7 @@ CASES = {
     ),
     "timeout, half said": Case((stall(HALF), stall()), "partial", "timeout", HALF, timeout_ms=1_500),
     "timeout, in silence": Case((stall(), stall()), "failed", "timeout", "ran out of", timeout_ms=1_000),
-    "provider failure": Case((status(400),), "failed", "provider_error", "scripted 400"),
+    "provider failure": Case((status(400),), "failed", "provider_error", "bad_request, status 400"),
     "provider failure, half said": Case(
         (call("list_files", {}, text=HALF), status(400)), "partial", "provider_error", HALF
     ),

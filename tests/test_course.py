@@ -1,11 +1,14 @@
 """A delegation's course: whatever comes in whatever order, it ends exactly once."""
 
+import asyncio
+import logging
 import random
 from typing import NamedTuple
 
 import pytest
 
-from actors.delegation.course import CANCELLED, OUT_OF_TIME, Course
+from actors.delegation.course import Course
+from actors.delegation.problems import CANCELLED, FAULTY, OUT_OF_TIME
 from ipc.lifecycle import DELEGATION, DelegationEvent
 from ipc.messages import Problem
 from tests.fakes.fault_table import LONG, SEED, Fault
@@ -86,3 +89,33 @@ def test_the_first_end_is_the_end() -> None:
     course.end("cancel", CANCELLED)
     course.lose("It died.")
     assert (course.state, course.problem) == ("ended", None)
+
+
+def test_a_task_that_fails_loses_the_delegation_and_its_log_has_where_but_no_word(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def failing() -> None:
+        raise ValueError("canary")
+
+    async def attended(*tasks: "asyncio.Task[None]") -> Course:
+        course = Course()
+        course.advance("worker_ready")
+        for task in tasks:
+            course.attend(task)
+        await asyncio.wait(tasks)
+        await asyncio.sleep(0)
+        return course
+
+    async def whole() -> None:
+        course = await attended(asyncio.ensure_future(failing()))
+        assert (course.state, course.problem) == ("ended", FAULTY)
+        cancelled = asyncio.ensure_future(failing())
+        cancelled.cancel()
+        course = await attended(cancelled, asyncio.ensure_future(asyncio.sleep(0)))
+        assert course.state == "starting"
+
+    with caplog.at_level(logging.ERROR):
+        asyncio.run(whole())
+    assert "in failing" in caplog.text
+    assert "ValueError" in caplog.text
+    assert "canary" not in caplog.text.replace('raise ValueError("canary")', "")

@@ -2,16 +2,19 @@
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.delegation import problems
 from actors.delegation import result as delegate_result
 from actors.delegation.normalize import normalize
 from actors.delegation.problems import CODES
 from actors.delegation.result import MAX_BYTES, DelegateResult, nested_failure
+from actors.provider.interface import ProviderError
 from ipc.messages import Problem
 
 AGENT = "subagent-7f3a"
@@ -101,22 +104,35 @@ def test_a_stopped_run_hands_in_all_that_was_said_last() -> None:
     assert (lost.status, lost.summary, lost.uncertainties) == ("failed", "The worker died: signal 9.", ())
 
 
-@pytest.mark.parametrize(
-    ("code", "closed"),
-    [
-        ("rate_limited", "provider_error"),
-        ("unauthorized", "provider_error"),
-        ("idle_timeout", "provider_error"),
-        ("empty_answer", "malformed_output"),
-        ("something of a worker's own", "internal_error"),
-        *((code, code) for code in sorted(CODES)),
-    ],
-)
-def test_every_reason_has_one_of_a_few_codes_and_the_finer_one_in_its_words(code: str, closed: str) -> None:
-    made = normalize(AGENT, [], Problem(code=code, message="It went wrong."))
+ALL_REASONS = [
+    *(each for each in vars(problems).values() if isinstance(each, Problem)),
+    *problems.OF_THE_WORKER.values(),
+    *(problems.lost("It died."), problems.too_many_rounds(3)),
+    *(
+        problems.of_the_server(ProviderError(code, "x"))
+        for code in ("rate_limited", "context_length_exceeded")
+    ),
+]
+
+
+@pytest.mark.parametrize("reason", ALL_REASONS, ids=lambda reason: reason.code)
+def test_every_reason_has_one_of_a_few_codes_that_are_documented(reason: Problem) -> None:
+    assert reason.code in CODES
+    page = (Path(__file__).parents[1] / "docs" / "delegation.md").read_text(encoding="utf-8")
+    assert f"`{reason.code}`" in page
+    made = normalize(AGENT, [], reason)
     assert made.error is not None
-    assert made.error.code == closed
-    assert code in (made.error.code, made.error.message.partition("(")[2].rstrip(")"))
+    assert (made.error.code, made.summary) == (reason.code, reason.message)
+
+
+def test_what_a_server_said_is_for_the_parents_model_alone() -> None:
+    reason = problems.of_the_server(ProviderError("bad_request", "no such model", status=400))
+    for texts in ([], ["I looked."]):
+        made = normalize(AGENT, texts, reason, "no such model\x1b[2J" + "x" * 10_000)
+        assert any("no such model" in each for each in made.uncertainties)
+        assert "no such model" not in repr((made.error, made.summary))
+        assert "\x1b" not in made.encoded()
+        assert len(made.encoded()) <= MAX_BYTES
 
 
 def test_the_last_of_several_results_counts_and_that_they_differ_is_told() -> None:
@@ -282,10 +298,12 @@ texts = st.lists(
     ),
     max_size=4,
 )
-problems = st.none() | st.builds(Problem, code=st.text(), message=st.text(), next_step=st.text())
+reasons = st.none() | st.builds(
+    Problem, code=st.sampled_from(sorted(CODES)), message=st.text(), next_step=st.text()
+)
 
 
-@given(texts, problems)
+@given(texts, reasons)
 def test_any_text_becomes_a_valid_bounded_result(given_texts: list[str], problem: Problem | None) -> None:
     made = normalize(AGENT, given_texts, problem)
     encoded = made.encoded()

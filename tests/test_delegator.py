@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from actors.delegation.course import CANCELLED
-from actors.delegation.delegator import DETAIL_LIMIT
+from actors.delegation.activity import DETAIL_LIMIT
+from actors.delegation.problems import CANCELLED, OF_THE_WORKER
 from actors.delegation.relay import EXTRA_REQUESTS
 from actors.delegation.warm_worker import newest_worker
 from actors.delegation.wording import HAND_IN
@@ -84,9 +84,11 @@ def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
     ("behaviour", "why"),
     [
         ("dies", "ended"),
-        ("refuses", "has its task already"),
+        ("refuses", "refused the task"),
         ("smuggles", "not a conversation"),
         ("forgets", "does not extend the fork"),
+        ("quotes", "not a conversation"),
+        ("misnames", "not a conversation"),
         ("invents", "did not give"),
         ("impersonates", "another delegation"),
         ("floods", "flooded"),
@@ -141,7 +143,8 @@ def test_a_model_that_falls_silent_in_a_delegation_is_given_up(tmp_path: Path) -
     made, scene = play(tmp_path, "honest", LONG_MS, "I see MIT", limits=Delegation(idle_ms=1_000))
     assert (made["status"], made["summary"]) == ("partial", "I see MIT")
     assert made["error"]["code"] == "provider_error"
-    assert "silent for 1 s. (idle_timeout)" in made["error"]["message"]
+    assert "idle_timeout" in made["error"]["message"]
+    assert any("silent for 1 s." in each for each in made["uncertainties"])
     assert len(scene.scripted.bodies) == 1
 
 
@@ -171,13 +174,33 @@ def test_a_subagent_that_has_no_room_left_hands_in_what_it_has(tmp_path: Path) -
     assert "It may be MIT." in made["summary"]
 
 
-def test_what_a_lying_worker_says_of_itself_is_bounded_and_clean(tmp_path: Path) -> None:
-    made, _ = play(tmp_path, "lies", LONG_MS)
+@pytest.mark.parametrize("behaviour", ["lies", "refuses", "quotes", "misnames"])
+def test_no_word_of_a_worker_reaches_result_bar_or_log(tmp_path: Path, behaviour: str) -> None:
+    timeout_ms = 1_000 if behaviour == "lies" else LONG_MS  # what is no frame ends nothing
+    made, scene = play(tmp_path, behaviour, timeout_ms)
     assert (made["type"], made["status"]) == ("delegate_result", "failed")
-    assert made["identity"]["agent_id"].startswith("subagent-")
-    shown = json.dumps(made, ensure_ascii=False)
-    assert not set(shown) & set("\x1b\x07\u202e")
-    assert "\\u001b" not in shown
+    told = json.dumps(made, ensure_ascii=False) + repr(scene.activities) + scene.logged()
+    assert not set(told) & set("\x1b\x07\u202e")
+    for word in ("hunter2", "evil", "\\u001b", "\\x1b"):
+        assert word not in told
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "code", "said"),
+    [
+        ("claims", "out_of_memory", ""),
+        ("claims_early", "out_of_memory", "I see"),
+        ("quits", "worker_lost", "I look."),
+    ],
+)
+def test_what_only_a_worker_can_know_is_believed_and_no_more(
+    tmp_path: Path, behaviour: str, code: str, said: str
+) -> None:
+    steps: dict[str, Step] = {"claims_early": said, "quits": says(said, calls("list_files"))}
+    made, _ = play(tmp_path, behaviour, LONG_MS, *[steps[behaviour]] if said else [])
+    assert made["error"]["code"] == code, made
+    if said:
+        assert (made["status"], made["summary"]) == ("partial", said)
 
 
 def test_ten_megabytes_become_a_bounded_result_that_says_so(tmp_path: Path) -> None:
@@ -189,7 +212,7 @@ def test_ten_megabytes_become_a_bounded_result_that_says_so(tmp_path: Path) -> N
 
 def test_the_first_of_two_ends_is_the_end(tmp_path: Path) -> None:
     made, _ = play(tmp_path, "twice", LONG_MS)
-    assert made["summary"] == "first"
+    assert made["error"]["code"] == next(iter(OF_THE_WORKER))
 
 
 @pytest.mark.parametrize("said", ["", "I see"])
@@ -227,7 +250,7 @@ def test_a_worker_asks_the_model_once_at_a_time(tmp_path: Path) -> None:
 def test_a_worker_asks_the_model_no_more_often_than_its_rounds(tmp_path: Path) -> None:
     most = Delegation().max_tool_rounds + EXTRA_REQUESTS
     made, scene = play(tmp_path, "asks_for_ever", LONG_MS, *[says("")] * (most + 1))
-    assert made["error"]["message"] == "max_rounds"
+    assert (made["status"], made["error"]["code"]) == ("failed", "max_rounds")
     assert len(scene.scripted.bodies) == most
 
 
@@ -235,7 +258,7 @@ def test_an_answer_that_nobody_takes_is_a_clear_refusal(tmp_path: Path) -> None:
     with worker(tmp_path, "asks_for_ever", says("a word")) as (scene, _):
         scene.peer_is_gone = True
         made = asyncio.run(scene.delegate(LONG_MS))
-    assert made["error"]["message"] == "worker_lost"
+    assert (made["status"], made["summary"]) == ("partial", "a word")
 
 
 def test_nobody_is_asked_where_delegation_is_barred(tmp_path: Path) -> None:

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.delegation.course import OUT_OF_TIME
+from actors.delegation.problems import OUT_OF_TIME, of_the_server
 from actors.delegation.witness import MAX_TEXTS, Witness
 from actors.files.workspace import Workspace
-from ipc.messages import ModelAnswer, Problem, RetryScheduled, TextDelta, ToolCall, Usage
+from actors.provider.interface import ProviderError
+from ipc.messages import ModelAnswer, RetryScheduled, TextDelta, ToolCall, Usage
 from tests.fakes.worker_parent import AGENT, calls, says
 
 SECRET = "sk-canary"
@@ -19,15 +20,17 @@ class Told:
 
     def __init__(self, workspace: Path, max_rounds: int = 5) -> None:
         self.shown: list[tuple[str, str]] = []
-        self.witness = Witness(
-            AGENT, Workspace(workspace), max_rounds, lambda phase, detail: self.shown.append((phase, detail))
-        )
+        self.witness = Witness(AGENT, Workspace(workspace), max_rounds, self._show)
+
+    def _show(self, phase: str, detail: str, usage: Usage) -> None:
+        self.shown.append((phase, detail))
 
     def answer(self, answer: ModelAnswer, usage: Usage = NOTHING) -> None:
         self.witness.requested(handing_in=False)
         if answer.text:
             self.witness.streamed(TextDelta(text=answer.text))
-        self.witness.answered(answer, usage)
+        self.witness.used(usage)
+        self.witness.answered(answer)
 
 
 @pytest.fixture
@@ -63,8 +66,21 @@ def test_a_nested_delegation_is_shown_as_rejected_whatever_stands_beside_it(told
 
 def test_a_wait_for_the_next_attempt_is_shown(told: Told) -> None:
     told.witness.requested(handing_in=False)
-    told.witness.streamed(RetryScheduled(attempt=2, delay_s=1.5, reason="It is busy"))
-    assert told.shown[-1] == ("reasoning", "It is busy; again in 1.5 s")
+    told.witness.streamed(RetryScheduled(attempt=2, delay_s=1.5, reason=f"You sent {SECRET}"))
+    assert told.shown[-1] == ("reasoning", "the server failed; attempt 2 in 1.5 s")
+
+
+def test_what_a_server_says_is_kept_apart_from_what_it_did(told: Told) -> None:
+    told.witness.requested(handing_in=False)
+    told.witness.failed(ProviderError("bad_request", f"You sent {SECRET}", SECRET, status=400))
+    problem = told.witness.problem()
+    assert problem is not None
+    assert problem.code == "provider_error"
+    assert "(bad_request, status 400)" in problem.message
+    assert SECRET not in repr(problem)
+    assert told.witness.server_said == f"You sent {SECRET}"
+    told.witness.requested(handing_in=False)
+    assert told.witness.server_said == ""
 
 
 @pytest.mark.parametrize(
@@ -116,7 +132,7 @@ def test_what_all_requests_used_adds_up(told: Told) -> None:
 
 
 def test_it_knows_by_itself_why_a_subagent_is_not_complete(tmp_path: Path) -> None:
-    broken = Problem(code="server_error", message="It broke.")
+    broken = ProviderError("server_error", "It broke.")
     for rounds, code in ((2, None), (3, "max_rounds")):
         told = Told(tmp_path, max_rounds=3)
         for _ in range(rounds):
@@ -134,8 +150,15 @@ def test_it_knows_by_itself_why_a_subagent_is_not_complete(tmp_path: Path) -> No
     told = Told(tmp_path)
     told.witness.requested(handing_in=False)
     told.witness.failed(broken)
-    assert told.witness.problem() == broken
+    assert told.witness.problem() == of_the_server(broken)
     told.answer(says("It works again."))
+    assert told.witness.problem() is None
+
+    told.answer(says(" "))
+    problem = told.witness.problem()
+    assert problem is not None
+    assert problem.code == "malformed_output"
+    told.answer(says("It says something."))
     assert told.witness.problem() is None
 
     told.witness.requested(handing_in=True)

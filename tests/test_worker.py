@@ -136,9 +136,7 @@ def test_a_worker_asked_to_hand_in_right_behind_its_start_still_comes_to_its_end
             meeting = await meet(place, channel, HANG, says(result()))
             asking = meeting.link.ask(HandIn(agent_id=AGENT, reason="timeout"))
             await asyncio.gather(meeting.start(workspace), asking)
-            end = await meeting.parent.end()
-            assert end.problem is not None
-            assert end.problem.code == "timeout"
+            assert await meeting.parent.end() == FinishDelegation(agent_id=AGENT)
             await meeting.exit()
 
     with_host(workspace, act)
@@ -188,7 +186,7 @@ def test_every_result_arrives_however_quickly_a_delegation_ends(workspace: Path)
                 place, channel, says(result(str(number), filler="x" * (number % 4) * 500_000))
             )
             await meeting.start(workspace)
-            assert (await meeting.parent.end()).problem is None
+            assert (await meeting.parent.end()).fault is None
             await meeting.exit()
             meeting.link.close()
 
@@ -199,7 +197,7 @@ def test_a_fork_of_ten_megabytes_is_taken(workspace: Path) -> None:
     async def act(place: RunPlace, channel: Channel) -> None:
         meeting = await meet(place, channel, says(result()))
         await meeting.start(workspace, history_bytes=10_000_000)
-        assert (await meeting.parent.end()).problem is None
+        assert (await meeting.parent.end()).fault is None
         assert meeting.parent.tails == [forked(10_000_000).opening]
         await meeting.exit()
 

@@ -1,19 +1,19 @@
-"""Where one delegation is: the first end counts, and what comes behind it changes nothing (pure)."""
+"""Where one delegation is: the first end counts, and what comes behind it changes nothing."""
 
 import asyncio
+import logging
 import time
-from typing import Final
+from typing import Any, Final
 
+from actors.delegation.problems import FAULTY, lost
+from actors.discreet import course_of
 from ipc.lifecycle import DELEGATION, DelegationEvent, DelegationState, advance
 from ipc.messages import Problem
 
-CANCELLED: Final = Problem(code="cancelled", message="The delegation was cancelled.")
-OUT_OF_TIME: Final = Problem(
-    code="timeout",
-    message="The delegation ran out of time.",
-    next_step="Delegate less at once, or give it a larger timeout_ms.",
-)
-_NEXT: Final = "Delegate it again, or look yourself."
+LEASE_S: Final = 1.0
+"""How often a working worker tells its parent that it is there, and makes sure of the parent."""
+
+log = logging.getLogger(__name__)
 
 
 class Course:
@@ -44,7 +44,11 @@ class Course:
 
     def lose(self, why: str) -> None:
         """End it for a worker that is no use any more; `why` is a sentence."""
-        self.end("worker_lost", Problem(code="worker_lost", message=why, next_step=_NEXT))
+        self.end("worker_lost", lost(why))
+
+    def attend(self, task: "asyncio.Task[Any]") -> None:
+        """End it should one of its tasks fail: nobody else would hear of that."""
+        task.add_done_callback(self._heard)
 
     async def ended_by(self, moment_s: float) -> bool:
         """Wait until it has ended, at most until so many seconds behind its start."""
@@ -58,3 +62,9 @@ class Course:
 
     def elapsed_ms(self) -> int:
         return round(1000 * (time.monotonic() - self._started))
+
+    def _heard(self, task: "asyncio.Task[Any]") -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log.error("a delegation failed inside Fido:\n%s", course_of(error))
+            self.end("worker_lost", FAULTY)

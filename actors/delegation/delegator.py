@@ -6,16 +6,17 @@ import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
 from actors.conversation import Conversation
+from actors.delegation.activity import Activity, outcome
 from actors.delegation.check import CHECK_S, check_findings
-from actors.delegation.course import CANCELLED, OUT_OF_TIME, Course
+from actors.delegation.course import Course
 from actors.delegation.fork import Fork, fork, mint_agent_id
-from actors.delegation.gate import decode_message
 from actors.delegation.normalize import normalize
+from actors.delegation.problems import CANCELLED, OUT_OF_TIME, lost
 from actors.delegation.relay import Relay
 from actors.delegation.result import DelegateResult
 from actors.delegation.warm_worker import WarmWorker, find_worker
@@ -29,32 +30,20 @@ from actors.settings import Delegation as Limits
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
 from ipc.endpoints import RunPlace
-from ipc.errors import IpcError, PeerGone, PlaceError
+from ipc.errors import IpcError, LocalFault, PeerGone, PlaceError
 from ipc.mailbox import CommandHandler, Link
-from ipc.messages import (
-    Accepted,
-    AnyFact,
-    HandIn,
-    Problem,
-    Refused,
-    SubagentActivityChanged,
-)
-from ipc.terminal_text import clean_line
+from ipc.messages import Accepted, AnyFact, HandIn, Problem
 
 FIND_S: Final = 10.0
 """Longest wait for a worker to be there."""
 GRACE_S: Final = 20.0
 """What a subagent gets before its deadline to hand in what it has, at most `GRACE_PART` of its time."""
 GRACE_PART: Final = 1 / 5
-EXIT_S: Final = 1.0
-"""How long a killed worker may take to be gone; the kernel frees its memory meanwhile."""
+END_S: Final = 0.2
+"""How long the end of a delegation waits for its killed worker and its stopped request to be gone."""
 CHECK_CANCELLED_S: Final = 0.05
 """Longest look at the findings of a delegation that a person has just cancelled."""
-DETAIL_LIMIT: Final = 120
-_ASSISTANT: Final = b'{"role":"assistant"'
-_NONE_THERE: Final = Problem(
-    code="worker_lost", message="No worker process was ready; the log says why.", next_step="Try again."
-)
+_NONE_THERE: Final = "No worker process was ready; the log says why."
 _START_AGAIN: Final = "Do without a subagent; tell the user to start Fido again."
 
 
@@ -80,10 +69,9 @@ class _Delegation:
     call_id: str
     timeout_s: float
     course: Course
+    activity: Activity
     witness: Witness
     relay: Relay
-    queued: int
-    """Further delegations of the same message."""
 
 
 class Delegator:
@@ -119,30 +107,30 @@ class Delegator:
         try:
             async with self._one_at_a_time:
                 one.course.begin()
-                self._show(one, "starting", request.task)
+                one.activity.show("starting", request.task)
                 await self._run(one)
         except asyncio.CancelledError:
             one.course.end("cancel", CANCELLED)
         return await self._result(one)
 
     def _prepared(self, request: DelegateInput, invocation: Invocation) -> _Delegation:
-        agent_id = mint_agent_id(secrets.token_hex, self._agent_ids)
+        limits = self._limits
+        agent_id = mint_agent_id(secrets.token_hex, self._agent_ids | self._recorder.agent_ids)
         self._agent_ids.add(agent_id)
-        conversation = self._conversation()
-        frozen = fork(conversation, invocation.call_id, agent_id, request)
-        queued = _behind(conversation, invocation.call_id)
-        asked_ms = request.timeout_ms or self._limits.timeout_ms
-        timeout_s = min(asked_ms, self._limits.max_timeout_ms) / 1000
-
-        def show(phase: str, detail: str) -> None:
-            if not course.ended.is_set():
-                self._show(one, phase, detail)
-
+        frozen = fork(self._conversation(), invocation.call_id, agent_id, request)
         course = Course()
-        witness = Witness(agent_id, self._workspace, self._limits.max_tool_rounds, show)
-        relay = Relay(frozen, course, witness, self._provider, self._recorder, self._limits)
-        one = _Delegation(frozen, request, invocation.call_id, timeout_s, course, witness, relay, queued)
-        return one
+        activity = Activity(agent_id, frozen.queued, course, self._publish)
+        witness = Witness(agent_id, self._workspace, limits.max_tool_rounds, activity.show)
+        return _Delegation(
+            fork=frozen,
+            request=request,
+            call_id=invocation.call_id,
+            timeout_s=min(request.timeout_ms or limits.timeout_ms, limits.max_timeout_ms) / 1000,
+            course=course,
+            activity=activity,
+            witness=witness,
+            relay=Relay(frozen, course, witness, self._provider, self._recorder, limits),
+        )
 
     async def _run(self, one: _Delegation) -> None:
         if self._barred is not None:
@@ -152,7 +140,10 @@ class Delegator:
             async with asyncio.timeout(min(FIND_S, one.timeout_s)):
                 worker = await find_worker(self._place)
         except TimeoutError:
-            one.course.end("worker_lost", _NONE_THERE)
+            if one.timeout_s <= FIND_S:
+                one.course.end("deadline", OUT_OF_TIME)
+            else:
+                one.course.lose(_NONE_THERE)
             return
         except PlaceError as error:
             one.course.end(
@@ -161,39 +152,42 @@ class Delegator:
             return
         one.course.advance("worker_ready")
         try:
-            async with _ended(worker), self._linked(one, worker) as link:
+            async with self._linked(one, worker) as link:
                 await self._play(one, link)
         except OSError as error:
             one.course.lose(f"The worker could not be reached: {error.strerror}.")
 
     @contextlib.asynccontextmanager
     async def _linked(self, one: _Delegation, worker: WarmWorker) -> AsyncIterator[Link]:
-        """A connection to the worker; behind it nothing of the delegation is left in this process."""
+        """A connection to the worker, which serves once: behind it nothing of the two is needed any more."""
         watch, gone = Watch(one.course, self._limits.idle_ms / 1000), asyncio.Event()
-        link = self._connect(
-            worker.address, on_command=one.relay.serve, on_gone=gone.set, admits=watch.admits
-        )
-        watching = asyncio.ensure_future(watch.until_lost(worker, gone))
-        try:
+        async with contextlib.AsyncExitStack() as stack:
+            stack.callback(worker.close)
+            stack.push_async_callback(_gone, worker, one.relay)
+            link = self._connect(
+                worker.address, on_command=one.relay.serve, on_gone=gone.set, admits=watch.admits
+            )
+            stack.callback(link.close)
+            watching = asyncio.ensure_future(watch.until_lost(worker, gone))
+            one.course.attend(watching)
+            stack.callback(watching.cancel)
             yield link
-        except asyncio.CancelledError:
-            one.course.end("cancel", CANCELLED)
-        finally:
-            watching.cancel()
-            worker.kill()  # it serves once, and nothing of it is needed any more
-            link.close()
-            await one.relay.stopped()
 
     async def _play(self, one: _Delegation, link: Link) -> None:
         telling = [asyncio.ensure_future(self._start(one, link))]
+        one.course.attend(telling[0])
         try:
             grace_s = min(GRACE_S, GRACE_PART * one.timeout_s)
             if await one.course.ended_by(one.timeout_s - grace_s):
                 return
             one.course.advance("hand_in")
             telling.append(asyncio.ensure_future(_hand_in(one, link, grace_s)))
+            one.course.attend(telling[1])
             if not await one.course.ended_by(one.timeout_s):
                 one.course.end("deadline", OUT_OF_TIME)
+        except asyncio.CancelledError:
+            one.course.end("cancel", CANCELLED)
+            raise
         finally:
             for task in telling:
                 task.cancel()
@@ -204,25 +198,26 @@ class Delegator:
             reply = await link.ask(start, FIND_S)
         except PeerGone:
             return  # whoever watches the worker finds out why
-        except IpcError as error:
-            one.course.lose(f"The worker did not take the task: {error}.")
+        except LocalFault as error:
+            one.course.lose(f"The worker could not be given the task: {error}.")
+            return
+        except IpcError:
+            one.course.lose(f"The worker did not take the task within {FIND_S:g} s.")
             return
         if isinstance(reply, Accepted):
             one.course.advance("accepted")
-            return
-        why = reply.message if isinstance(reply, Refused) else "It gave no answer."
-        one.course.end(
-            "refused", Problem(code="worker_lost", message=f"The worker did not take the task: {why}")
-        )
+        else:
+            one.course.end("refused", lost("The worker refused the task."))
 
     async def _result(self, one: _Delegation) -> str:
+        problem, witness = _told(one), one.witness
         is_cancelled = one.course.problem is CANCELLED
-        result = normalize(one.fork.agent_id, one.witness.texts(), _told(one))
+        result = normalize(one.fork.agent_id, witness.texts(), problem, witness.server_said)
         with contextlib.suppress(asyncio.CancelledError):  # then the findings stay unchecked
             within_s = CHECK_CANCELLED_S if is_cancelled else CHECK_S
             result = await check_findings(result, self._workspace, within_s)
         phase = "cancelled" if is_cancelled else result.status
-        self._show(one, phase, _outcome(result), active=False)
+        one.activity.end(phase, outcome(result), witness.usage)
         self._recorder.delegation_ended(
             DelegationEnded(
                 turn=self._recorder.turn,
@@ -232,52 +227,22 @@ class Delegator:
                 status=result.status,
                 duration_ms=one.course.elapsed_ms(),
                 problem=_problem(result),
-                usage=one.witness.usage,
+                usage=witness.usage,
             )
         )
         return result.encoded()
-
-    def _show(self, one: _Delegation, phase: str, detail: str, *, active: bool = True) -> None:
-        self._publish(
-            SubagentActivityChanged(
-                agent_id=one.fork.agent_id,
-                phase=clean_line(phase, 40),
-                detail=clean_line(detail, DETAIL_LIMIT),
-                elapsed_ms=one.course.elapsed_ms(),
-                active=active,
-                usage=one.witness.usage,
-                queued=one.queued,
-            )
-        )
-
-
-def _outcome(result: DelegateResult) -> str:
-    """How it ended, for a person; what the subagent says of it is for the parent's model alone."""
-    if result.error is not None:
-        return result.error.message
-    count = len(result.findings)
-    checked = sum(finding.checked for finding in result.findings)
-    return f"{count} finding{'' if count == 1 else 's'}, {checked} checked" if count else "no findings"
 
 
 def _told(one: _Delegation) -> Problem | None:
     """Why it ended, with the time that it had where that was why."""
     problem = one.course.problem
-    if problem is None or problem != OUT_OF_TIME:
+    if problem is not OUT_OF_TIME:
         return problem
     return msgspec.structs.replace(problem, message=f"The delegation ran out of its {one.timeout_s:g} s.")
 
 
 def _problem(result: DelegateResult) -> Problem | None:
     return Problem(code=result.error.code, message=result.error.message) if result.error else None
-
-
-def _behind(conversation: Conversation, call_id: str) -> int:
-    """How many delegations of the same message come behind a call."""
-    batch = next(each for each in reversed(conversation.messages) if each.startswith(_ASSISTANT))
-    calls = decode_message(batch).calls()
-    at = next(position for position, call in enumerate(calls) if call.id == call_id)
-    return sum(call.name == "delegate" for call in calls[at + 1 :])
 
 
 async def _hand_in(one: _Delegation, link: Link, within_s: float) -> None:
@@ -289,14 +254,8 @@ async def _hand_in(one: _Delegation, link: Link, within_s: float) -> None:
         await telling
 
 
-@contextlib.asynccontextmanager
-async def _ended(worker: WarmWorker) -> AsyncIterator[None]:
-    """Behind this the worker is gone: its socket would still announce it to the next delegation."""
-    try:
-        yield
-    finally:
-        try:
-            worker.kill()
-            await asyncio.wait({worker.exited}, timeout=EXIT_S)
-        finally:
-            worker.close()
+async def _gone(worker: WarmWorker, relay: Relay) -> None:
+    """End the worker and the request that is out; what takes longer does so behind the delegation."""
+    worker.kill()
+    leaving: set[asyncio.Future[Any]] = {worker.exited, *relay.stop()}
+    await asyncio.wait(leaving, timeout=END_S)

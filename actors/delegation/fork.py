@@ -19,10 +19,10 @@ import msgspec
 
 from actors.calls import failure
 from actors.conversation import Conversation, encode_assistant, encode_tool_result, encode_user
-from actors.delegation.gate import BadTail, Gate, decode_message
+from actors.delegation.gate import BadTail, Gate, Message, decode_message
 from actors.delegation.result import MAX_ENTRIES, MAX_FINDINGS, Identity
 from actors.tools.delegate import DelegateInput, Scope
-from ipc.messages import ModelAnswer, StartDelegation
+from ipc.messages import ModelAnswer, StartDelegation, ToolCall
 
 RESPONSIBILITY: Final = (
     "Inspect only; return the final result to the parent. You are not the main agent, you may not delegate, "
@@ -52,6 +52,8 @@ class Fork:
     opening: tuple[bytes, ...]
     """The results of the open calls, then the task."""
     head: bytes
+    queued: int
+    """Further delegations of the same message that come behind it."""
 
     def start(self, workspace: str, max_rounds: int) -> StartDelegation:
         """The command that hands the fork to a worker."""
@@ -92,14 +94,15 @@ def fork(conversation: Conversation, call_id: str, agent_id: str, request: Deleg
     """Freeze the conversation at an open delegate call. Raises `ValueError` when the call is not open."""
     if call_id not in conversation.open_calls:
         raise ValueError(f"{call_id} is not an open call")
-    base = _only_own_task(conversation.messages, call_id)
+    at, batch = _last_answer(conversation.messages)
+    base = _only_own_task(conversation.messages, at, batch, call_id)
     results = {call_id: _bootstrap(agent_id, len(base), request.task)}
     opening = [
         encode_tool_result(open_call, results.get(open_call) or _not_here())
         for open_call in conversation.open_calls
     ]
     opening.append(encode_user(instructions(agent_id, request)))
-    return Fork(agent_id, base, tuple(opening), conversation.head)
+    return Fork(agent_id, base, tuple(opening), conversation.head, _behind(batch.calls(), call_id))
 
 
 def instructions(agent_id: str, request: DelegateInput) -> str:
@@ -147,10 +150,14 @@ def _not_here() -> str:
     )
 
 
-def _only_own_task(messages: Sequence[bytes], call_id: str) -> tuple[bytes, ...]:
-    """The messages, with the arguments of other delegate calls of the last batch blanked."""
+def _last_answer(messages: Sequence[bytes]) -> tuple[int, Message]:
+    """The answer whose calls are open, and where it stands."""
     at = max(index for index, message in enumerate(messages) if message.startswith(_ASSISTANT))
-    batch = decode_message(messages[at])
+    return at, decode_message(messages[at])
+
+
+def _only_own_task(messages: Sequence[bytes], at: int, batch: Message, call_id: str) -> tuple[bytes, ...]:
+    """The messages, with the arguments of other delegate calls of the last batch blanked."""
     calls = [
         msgspec.structs.replace(call, arguments="{}")
         if call.name == "delegate" and call.id != call_id
@@ -160,3 +167,9 @@ def _only_own_task(messages: Sequence[bytes], call_id: str) -> tuple[bytes, ...]
     if calls == list(batch.calls()):
         return tuple(messages)
     return (*messages[:at], encode_assistant(batch.content or "", calls), *messages[at + 1 :])
+
+
+def _behind(calls: Sequence[ToolCall], call_id: str) -> int:
+    """How many delegations come behind a call."""
+    at = next(position for position, call in enumerate(calls) if call.id == call_id)
+    return sum(call.name == "delegate" for call in calls[at + 1 :])

@@ -49,8 +49,8 @@ decode_message: Final = msgspec.json.Decoder(Message).decode
 """One encoded message; raises `ValueError` and `RecursionError`."""
 
 
-class BadTail(ValueError):
-    """A worker wants to send what no honest worker would; end it."""
+class BadTail(Exception):
+    """A worker wants to send what no honest worker would; end it. Its words are never the worker's."""
 
 
 class Gate:
@@ -69,7 +69,8 @@ class Gate:
             for raw in tail:
                 self._take(decode_message(raw))
         except (ValueError, RecursionError) as error:
-            raise BadTail(f"the request is not a conversation: {error}") from error
+            # The error may quote what the worker wrote, and its parent speaks in its own words alone.
+            raise BadTail("the request is not a conversation") from error
         if self._conversation.open_calls:
             raise BadTail("the request leaves tool calls without a result")
 
@@ -84,14 +85,14 @@ class Gate:
             case "user" if content in PROMPTS:
                 self._conversation.append(encode_user(content))
             case "user":
-                raise ValueError("it holds a prompt that nobody gave")
+                raise BadTail("the request holds a prompt that nobody gave")
             case _:
                 assert_never(message.role)
 
     def _take_answer(self, message: Message) -> None:
         # The search goes on where it ended: answers may be left out, but not swapped or repeated.
         if not any(_is_of(message, answer) for answer in self._relayed):
-            raise ValueError("it holds an answer that the model did not give")
+            raise BadTail("the request holds an answer that the model did not give")
         self._due = {call.id: call.name for call in message.calls()}
         self._conversation.append_answer(ModelAnswer(text=message.content or "", tool_calls=message.calls()))
 
@@ -99,7 +100,7 @@ class Gate:
         name = self._due.get(call_id, "")
         refused = refusal(self._agent_id, name, EFFECTS.get(name, "read"))
         if refused is not None and content not in (refused.content, INTERRUPTED):
-            raise ValueError(f"it holds a result of {name}, which it may not call")
+            raise BadTail(f"the request holds a result of {name}, which it may not call")
 
 
 def _is_of(message: Message, answer: ModelAnswer) -> bool:

@@ -16,7 +16,6 @@ from typing import Any, Final, TypeVar, get_args
 import msgspec
 
 from actors.delegation.objects import THIN, Found, find_result, has_result, points_back
-from actors.delegation.problems import closed
 from actors.delegation.result import (
     CHECK_BYTES,
     MAX_BYTES,
@@ -49,16 +48,21 @@ _encode: Final = msgspec.json.Encoder().encode
 T = TypeVar("T")
 
 
-def normalize(agent_id: str, texts: Sequence[str], problem: Problem | None = None) -> DelegateResult:
+def normalize(
+    agent_id: str, texts: Sequence[str], problem: Problem | None = None, server_said: str = ""
+) -> DelegateResult:
     """Make the result of a run from its assistant texts, oldest first.
 
-    `problem` is why the run did not end by itself. At most `MAX_BYTES` come out, the room for the checks
-    included, whatever went in.
+    `problem` is why the run did not end by itself, with a code of `CODES`; `server_said` is what a model
+    server gave as its reason. At most `MAX_BYTES` come out, the room for the checks included, whatever
+    went in.
     """
     said = [text for text in texts if text.strip()]
     draft = _Draft(problem)
     if problem is not None and said:
         draft.notes.append(f"It did not come to its end: {_line(problem.message)}")
+    if problem is not None and server_said.strip():
+        draft.notes.append(f"The model server said: {_line(server_said)}")
     found = find_result(said)
     if found is not None:
         draft.take(found)
@@ -77,7 +81,7 @@ class _Draft:
 
     def __init__(self, problem: Problem | None) -> None:
         self.status: DelegationStatus = "partial" if problem else "completed"
-        self.problem = closed(problem) if problem else None
+        self.problem = problem
         self.summary = ""
         """As it came: neither cleaned nor cut."""
         self.notes: list[str] = []

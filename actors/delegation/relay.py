@@ -9,6 +9,7 @@ from actors.conversation import Conversation, encode_user
 from actors.delegation.course import Course
 from actors.delegation.fork import Fork
 from actors.delegation.gate import BadTail
+from actors.delegation.problems import OF_THE_WORKER, OUT_OF_TIME, lost
 from actors.delegation.witness import Witness
 from actors.delegation.wording import PROMPTS
 from actors.provider.interface import Provider, ProviderError
@@ -29,18 +30,15 @@ from ipc.messages import (
     Problem,
     Refused,
     Usage,
+    WorkerFault,
 )
 
 EXTRA_REQUESTS: Final = 6
 """What a delegation may need beyond its rounds: the answer behind the last one, one to hand in the result,
 one more where it had to be shortened, and some where the model answered nothing."""
-_OF_THE_WORKER: Final = frozenset(
-    {"max_rounds", "output_limit", "empty_answer", "timeout", "out_of_memory", "internal_error"}
-)
-"""Why a worker may say that it ended: nothing that only its parent can know."""
 _LAST_PROMPTS: Final = frozenset(map(encode_user, PROMPTS))
-STOP_S: Final = 1.0
-"""How long a stopped request may take to close its connection."""
+STOP_S: Final = 0.2
+"""How long a stopped request is waited for; it may close its connection behind that."""
 
 
 class Relay:
@@ -76,42 +74,57 @@ class Relay:
                 return Refused(code="not_for_me", message="This is not your delegation.")
             case CompleteModel(tail=tail):
                 return self._complete(tail, peer)
-            case FinishDelegation(problem=problem):
-                self._finish(problem)
+            case FinishDelegation(fault=fault):
+                self._finish(fault)
                 return Accepted()
             case _:
                 return refuse(command, peer)
 
-    def _finish(self, told: Problem | None) -> None:
+    def _finish(self, fault: WorkerFault | None) -> None:
         """Take the end of a worker; what it says of it counts where its parent knows no better."""
-        if self._request is not None and not (self._request.done() or self._request.cancelling()):
+        told = OF_THE_WORKER[fault] if fault else None
+        if not self._is_asking:
+            self._course.end("finish", self._witness.problem() or told or self._broken_off())
+        elif told is not None:
+            self._course.end("finish", told)
+        else:
             self._course.lose("The worker misbehaved: it ended before its model did.")
-            return
-        if told is not None and told.code not in _OF_THE_WORKER:
-            told = Problem(code="internal_error", message=told.message)
-        self._course.end("finish", self._witness.problem() or told)
+
+    def _broken_off(self) -> Problem | None:
+        """Why the calls of the last answer were not followed up, where there are some."""
+        if self._is_last or not self._witness.is_calling:
+            return None
+        if self._course.state == "handing_in":
+            return OUT_OF_TIME
+        return lost("The worker misbehaved: it ended in the midst of its work.")
 
     def hand_in(self) -> None:
         """Stop the running request, unless it is for the result: what is left of the time is for that."""
-        if self._request is not None and not self._request.done() and not self._is_last:
+        if self._is_asking and not self._is_last:
             self._witness.stopped(out_of_time=True)
-            self._request.cancel()
+            self.stop()
 
-    async def stopped(self) -> None:
-        """Stop the running request, and wait until nothing of it is left."""
-        if self._request is not None:
-            self._request.cancel()
-            await asyncio.wait({self._request}, timeout=STOP_S)
+    def stop(self) -> "set[asyncio.Task[ModelCompleted | Refused]]":
+        """Stop the running request, if there is one; it is done as soon as nothing of it is left."""
+        if self._request is None:
+            return set()
+        self._request.cancel()
+        return {self._request}
+
+    @property
+    def _is_asking(self) -> bool:
+        return self._request is not None and not (self._request.done() or self._request.cancelling())
 
     async def _complete(self, tail: tuple[bytes, ...], peer: Peer) -> ModelCompleted | Refused:
         """Send the fork and the worker's messages behind it; its request extends the parent's."""
         if self._request is not None and self._request.cancelling():
-            await asyncio.wait({self._request})
+            await asyncio.wait({self._request}, timeout=STOP_S)
         if self._course.ended.is_set():
             return Refused(code="ended", message="This delegation has ended.")
-        if self._request is not None and not self._request.done():
+        if self._is_asking:
             return Refused(code="busy", message="The answer to the last request is still to come.")
         if self._witness.requests >= self._limits.max_tool_rounds + EXTRA_REQUESTS:
+            self._witness.spent()
             return Refused(code="max_rounds", message="The subagent has had all its requests to the model.")
         try:
             conversation = self._fork.extended(tail, self._witness.relayed)
@@ -121,23 +134,31 @@ class Relay:
         self._is_last = tail[-1] in _LAST_PROMPTS
         self._witness.requested(handing_in=self._course.state == "handing_in")
         request = self._request = asyncio.ensure_future(self._answer(conversation, peer))
+        self._course.attend(request)
         try:
             await asyncio.wait({request})
         finally:
             request.cancel()
         if request.cancelled():
             return Refused(code="cut_off", message="The request was stopped: the time is up.")
+        if request.exception() is not None:
+            return Refused(code="internal_error", message="The request failed inside Fido.")
         return request.result()
 
     async def _answer(self, conversation: Conversation, peer: Peer) -> ModelCompleted | Refused:
         try:
-            return ModelCompleted(answer=await self._passed_on(conversation, peer))
+            answer = await self._passed_on(conversation, peer)
         except ProviderError as error:
-            self._witness.failed(error.problem())
+            if not _is_stopped():
+                self._witness.failed(error)
             return Refused(code=error.code, message=error.message, next_step=error.next_step)
         except IpcError as error:
-            self._witness.stopped()
+            if not _is_stopped():
+                self._witness.stopped()
             return Refused(code="worker_lost", message=f"The answer could not be passed on: {error}.")
+        if not _is_stopped():
+            self._witness.answered(answer)
+        return ModelCompleted(answer=answer)
 
     async def _passed_on(self, conversation: Conversation, peer: Peer) -> ModelAnswer:
         """Pass an answer on as it comes. Raises `ProviderError`, and `IpcError` when nobody takes it."""
@@ -150,16 +171,19 @@ class Relay:
                         self._allow(limit, started)
                         if isinstance(event, ModelAnswer):
                             answer = event
-                            continue
-                        self._witness.streamed(event)
-                        peer.tell(ModelStreamed(agent_id=self._fork.agent_id, event=event))
+                            self._pay(event.usage)
+                        elif not _is_stopped():
+                            self._witness.streamed(event)
+                            peer.tell(ModelStreamed(agent_id=self._fork.agent_id, event=event))
         except TimeoutError:
             raise self._too_slow(started) from None
-        usage = self._recorder.priced(answer.usage or Usage())
-        if answer.usage is not None:
-            self._recorder.used(answer.usage, subagent=True)
-        self._witness.answered(answer, usage)
         return answer
+
+    def _pay(self, usage: Usage | None) -> None:
+        """Record what an answer took as soon as that is known: it is paid for, also when it was stopped."""
+        if usage is not None:
+            self._witness.used(self._recorder.priced(usage))
+            self._recorder.used(usage, subagent=True)
 
     def _allow(self, limit: asyncio.Timeout, started: float) -> None:
         """Move the limit on: so long for the whole answer, so long for the next piece."""
@@ -174,3 +198,9 @@ class Relay:
             return ProviderError("total_timeout", message, "Delegate less at once, or raise request_ms.")
         message = f"The model was silent for {self._limits.idle_ms / 1000:g} s."
         return ProviderError("idle_timeout", message, "Try again, or raise idle_ms.")
+
+
+def _is_stopped() -> bool:
+    """Whether somebody stopped the running request: what still comes of it counts no more."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -6,9 +6,9 @@ from typing import Final
 
 from actors.calls import ToolResult, failure
 from actors.conversation import Conversation, encode_user
-from actors.delegation.course import OUT_OF_TIME
 from actors.delegation.objects import has_result
 from actors.delegation.policy import refusal
+from actors.delegation.problems import OUT_OF_TIME
 from actors.delegation.shortener import TailShortener
 from actors.delegation.wording import HAND_IN, REPAIR
 from actors.invocation import AnyTool, InvocationGuard

@@ -4,11 +4,13 @@ import asyncio
 import signal
 from typing import Final, Literal
 
-from actors.delegation.course import Course
+from actors.delegation.course import LEASE_S, Course
 from actors.delegation.warm_worker import WarmWorker
 
 SILENCE_S: Final = 20.0
 """A worker that was not heard of for so long hangs; an honest one tells every second that it is there."""
+SHORTEST_S: Final = 4 * LEASE_S
+"""No silence yet: a busy machine may hold up a sign of life or two."""
 TICK_S: Final = 0.5
 MOST_AT_ONCE: Final = 200
 """What a worker may send at any time; honest ones send a request for each round and a lease a second."""
@@ -24,7 +26,7 @@ class Watch:
 
     def __init__(self, course: Course, silence_s: float) -> None:
         self._course = course
-        self._silence_s = min(silence_s, SILENCE_S)
+        self._silence_s = max(SHORTEST_S, min(silence_s, SILENCE_S))
         self._received = 0
 
     def admits(self, size: int) -> bool:
@@ -70,7 +72,15 @@ def _died(status: int | None) -> str:
         case None:
             how = "ended"
         case _ if status < 0:
-            how = f"was killed by {signal.Signals(-status).name}"
+            how = f"was killed by {_name(-status)}"
         case _:
             how = f"ended with status {status}"
     return f"The worker process {how} before it had a result; the log may say why."
+
+
+def _name(number: int) -> str:
+    """A signal's name; most of the real-time ones have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -6,9 +6,10 @@ from typing import Final
 
 from actors.calls import argument_object
 from actors.catalog.builtin import EFFECTS
-from actors.delegation.course import OUT_OF_TIME
 from actors.delegation.policy import refusal
+from actors.delegation.problems import CUT_OFF, OUT_OF_TIME, SAID_NOTHING, of_the_server, too_many_rounds
 from actors.files.workspace import Workspace
+from actors.provider.interface import ProviderError
 from actors.session.history import add_usage
 from actors.tools.tool import ToolFailure
 from ipc.messages import ModelAnswer, Problem, RetryScheduled, StreamEvent, TextDelta, ToolCall, Usage
@@ -16,22 +17,22 @@ from ipc.messages import ModelAnswer, Problem, RetryScheduled, StreamEvent, Text
 MAX_TEXTS: Final = 1_000_000
 """Characters kept of what a subagent says; the oldest go first, and that is said."""
 _UNKNOWN: Final = "unknown tool"
-_CUT_OFF: Final = Problem(
-    code="output_limit", message="The answer of the subagent was cut off at the model's output limit."
-)
+
+Show = Callable[[str, str, Usage], None]
+"""Takes a phase, its detail and what was used so far."""
 
 
 class Witness:
     """Keeps what was said and used, and tells what goes on as far as it is safe to show."""
 
-    def __init__(
-        self, agent_id: str, workspace: Workspace, max_rounds: int, show: Callable[[str, str], None]
-    ) -> None:
-        """`show` takes a phase and its detail, each time one of them is another."""
+    def __init__(self, agent_id: str, workspace: Workspace, max_rounds: int, show: Show) -> None:
+        """`show` is called each time phase or detail is another."""
         self.usage = Usage()
         self.requests = 0
         self.relayed: list[ModelAnswer] = []
         """Every answer as it went to the worker; of one that broke off, its beginning."""
+        self.server_said = ""
+        """Why the last request failed, as the model server put it; it may repeat the conversation."""
         self._agent_id = agent_id
         self._workspace = workspace
         self._max_rounds = max_rounds
@@ -42,12 +43,12 @@ class Witness:
         self._pieces: list[str] = []
         self._rounds = 0
         self._failed: Problem | None = None
-        self._was_cut_off = self._is_out_of_time = False
+        self._was_cut_off = self._is_out_of_time = self._said_nothing = self._is_calling = False
 
     def requested(self, *, handing_in: bool) -> None:
         """A request goes to the model."""
         self.requests += 1
-        self._failed = None
+        self._failed, self.server_said = None, ""
         self._is_out_of_time |= handing_in
         self._tell("reasoning", "")
 
@@ -57,27 +58,36 @@ class Witness:
             case TextDelta(text=text):
                 self._pieces.append(text)
                 self._tell("reviewing", "")
-            case RetryScheduled(delay_s=delay, reason=reason):
-                self._tell("reasoning", f"{reason}; again in {delay:.1f} s")
+            case RetryScheduled(attempt=attempt, delay_s=delay):
+                self._tell("reasoning", f"the server failed; attempt {attempt} in {delay:.1f} s")
             case _:
                 pass
 
-    def answered(self, answer: ModelAnswer, usage: Usage) -> None:
-        """The whole answer is there; `usage` is what it took."""
+    def used(self, usage: Usage) -> None:
+        """A request has cost so much."""
+        self.usage = add_usage(self.usage, usage)
+
+    def answered(self, answer: ModelAnswer) -> None:
+        """The whole answer is there."""
         self._pieces.clear()
         self.relayed.append(answer)
         self._keep(answer.text)
-        self.usage = add_usage(self.usage, usage)
+        self._is_calling = bool(answer.tool_calls)
         if answer.tool_calls:
             self._rounds += 1
             self._tell(*self._calling(answer.tool_calls))
         elif answer.finish_reason == "length":
             self._was_cut_off = True
+        self._said_nothing = not (answer.text.strip() or answer.tool_calls)
 
-    def failed(self, problem: Problem) -> None:
+    def failed(self, error: ProviderError) -> None:
         """The request brought no whole answer."""
-        self._failed = problem
+        self._failed, self.server_said = of_the_server(error), error.message
         self.stopped()
+
+    def spent(self) -> None:
+        """There is no further request for this subagent."""
+        self._failed = too_many_rounds(self._rounds)
 
     def stopped(self, *, out_of_time: bool = False) -> None:
         """The request was stopped; what had come of it stays."""
@@ -101,9 +111,15 @@ class Witness:
         if self._failed is not None:
             return self._failed
         if self._rounds >= self._max_rounds:
-            rounds = f"The subagent was stopped after {self._rounds} rounds of tool calls."
-            return Problem(code="max_rounds", message=rounds, next_step="Delegate less at once.")
-        return _CUT_OFF if self._was_cut_off else None
+            return too_many_rounds(self._rounds)
+        if self._was_cut_off:
+            return CUT_OFF
+        return SAID_NOTHING if self._said_nothing else None
+
+    @property
+    def is_calling(self) -> bool:
+        """Whether the last answer called tools, so that there has to be another request."""
+        return self._is_calling
 
     def _keep(self, text: str) -> None:
         if not text.strip():
@@ -141,4 +157,4 @@ class Witness:
     def _tell(self, phase: str, detail: str) -> None:
         if (phase, detail) != self._shown:
             self._shown = phase, detail
-            self._show(phase, detail)
+            self._show(phase, detail, self.usage)

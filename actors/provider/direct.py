@@ -96,7 +96,7 @@ class DirectProvider:
 
     def _redacted(self, error: ProviderError) -> ProviderError:
         message, next_step = self._redact(error.message), self._redact(error.next_step)
-        return ProviderError(error.code, message, next_step, window=error.window)
+        return ProviderError(error.code, message, next_step, window=error.window, status=error.status)
 
     async def _sender(self) -> "_Sender":
         self.prepare()

@@ -87,6 +87,12 @@ def from_status(
     status: int, detail: Detail, url: str, *, has_key: bool = True, location: str = ""
 ) -> ProviderError:
     """The error of a response that is no answer."""
+    error = _of_status(status, detail, url, has_key, location)
+    error.status = status
+    return error
+
+
+def _of_status(status: int, detail: Detail, url: str, has_key: bool, location: str) -> ProviderError:
     said = f": {detail.message}" if detail.message else "."
     at = f"{status} from {url}{said}"
     words = f"{detail.code} {detail.message}".lower()

@@ -15,14 +15,18 @@ class ProviderError(Exception):
     `connection_lost`, `bad_stream`, `server_error`. No text of it ever holds a key.
     `window` is the number of tokens the model takes, where the server named it in a
     `context_length_exceeded`; else 0.
+    `status` is the HTTP status that the server answered with; 0 when there was no such answer.
     """
 
-    def __init__(self, code: str, message: str, next_step: str = "", *, window: int = 0) -> None:
+    def __init__(
+        self, code: str, message: str, next_step: str = "", *, window: int = 0, status: int = 0
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.next_step = next_step
         self.window = window
+        self.status = status
 
     def problem(self) -> Problem:
         return Problem(code=self.code, message=self.message, next_step=self.next_step)

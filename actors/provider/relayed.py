@@ -45,11 +45,11 @@ def _answer(asking: "asyncio.Future[AnyReply]") -> ModelAnswer:
     try:
         reply = asking.result()
     except IpcError as error:
-        raise ProviderError("connection_lost", f"The main agent did not answer: {error}.") from error
+        raise ProviderError("internal_error", f"The main agent did not answer: {error}.") from error
     match reply:
         case ModelCompleted(answer=answer):
             return answer
         case Refused(code=code, message=message, next_step=next_step):
             raise ProviderError(code, message, next_step)
         case _:
-            raise ProviderError("bad_stream", f"The main agent answered with {type(reply).__name__}.")
+            raise ProviderError("internal_error", f"The main agent answered with {type(reply).__name__}.")

@@ -9,6 +9,7 @@ from actors.session.events import (
     CallEnded,
     CallStarted,
     ConversationCompacted,
+    DelegationEnded,
     FilesRestored,
     MessageAppended,
     PlanWritten,
@@ -47,6 +48,8 @@ class History:
         """That plan, unless a later turn has begun."""
         self.restored: tuple[FilesRestored, ...] = ()
         """What a person took back or made again since the last prompt."""
+        self.agent_ids: set[str] = set()
+        """Of the subagents there have been."""
         self.running_calls: dict[str, CallStarted] = {}
         """Calls of the last turn that were started and have not ended."""
         self._messages = Messages()
@@ -78,6 +81,8 @@ class History:
                 self.running_calls.pop(call_id, None)
             case UsageRecorded():
                 self._spend(event)
+            case DelegationEnded(agent_id=agent_id):
+                self.agent_ids.add(agent_id)
             case PromptTaken():
                 self._begin(event)
             case TurnEnded():

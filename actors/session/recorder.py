@@ -1,6 +1,6 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 import msgspec
@@ -79,6 +79,11 @@ class Recorder:
     def turn(self) -> int:
         """Number of the running turn, or of the last one."""
         return self._history.turns
+
+    @property
+    def agent_ids(self) -> Set[str]:
+        """Of all subagents of the session, as far as its log knows."""
+        return self._history.agent_ids
 
     def resume(self) -> None:
         """Go on where an earlier life of this session stopped: what it left open is closed."""

@@ -9,6 +9,8 @@ from actors.tools.tool import Effect, Invocation, ToolInput, ToolOutput
 
 MAX_TASK: Final = 8_000
 """Characters of the task, and of the background."""
+MIN_TIMEOUT_MS: Final = 1_000
+"""Whoever asks for less means seconds; a delegation would never come to its end in that."""
 
 Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
@@ -36,7 +38,9 @@ class DelegateInput(ToolInput):
     scope: Annotated[Scope, Field(description="Workspace-relative paths and symbols to look at")] = Scope()
     mode: Literal["read_only"] = "read_only"
     output_contract: Literal["findings"] = "findings"
-    timeout_ms: Annotated[int | None, Field(gt=0)] = None
+    timeout_ms: Annotated[int | None, Field(ge=MIN_TIMEOUT_MS, description="Milliseconds, at least 1000")] = (
+        None
+    )
 
 
 class Delegator(Protocol):
