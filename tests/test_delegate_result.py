@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.delegation import problems
@@ -303,6 +303,7 @@ reasons = st.none() | st.builds(
 )
 
 
+@settings(max_examples=50, deadline=None)
 @given(texts, reasons)
 def test_any_text_becomes_a_valid_bounded_result(given_texts: list[str], problem: Problem | None) -> None:
     made = normalize(AGENT, given_texts, problem)

@@ -4,13 +4,18 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
+from collections.abc import AsyncGenerator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actors.conversation import Conversation
 from actors.delegation.activity import DETAIL_LIMIT
+from actors.delegation.check import CHECK_S
+from actors.delegation.delegator import END_S
 from actors.delegation.problems import CANCELLED, OF_THE_WORKER
 from actors.delegation.relay import EXTRA_REQUESTS
 from actors.delegation.warm_worker import newest_worker
@@ -19,8 +24,8 @@ from actors.process_tree import children
 from actors.provider.interface import ProviderError
 from actors.sandbox.quarters import MAILBOX
 from actors.settings import Delegation
-from ipc.messages import Problem
-from tests.fakes.delegation_scene import LONG_MS, SHORT_MS, Scene, worker
+from ipc.messages import Problem, StreamEvent, TextDelta
+from tests.fakes.delegation_scene import LONG_MS, SHORT_MS, Answering, Lingering, Scene, delegate, worker
 from tests.fakes.launch import DEADLINE_S, Watched
 from tests.fakes.models import Step, conversation
 from tests.fakes.places import run_place
@@ -238,6 +243,124 @@ def test_a_cancelled_delegation_takes_its_worker_with_it_and_has_its_result(
     )
     assert scene.activities[-1].phase == "cancelled"
     assert '"code":"cancelled"' in scene.logged()
+
+
+def test_a_cancel_waits_for_no_slow_connection_and_counts_what_was_paid_and_nothing_later(
+    tmp_path: Path,
+) -> None:
+    async def cancelled(scene: Scene, model: Lingering) -> tuple[dict[str, Any], float]:
+        await scene.ready()
+        delegating = asyncio.ensure_future(delegate(scene.delegator()))
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                await model.answered.wait()
+                delegating.cancel()
+                began = time.monotonic()
+                made = await delegating
+                seconds = time.monotonic() - began
+                before = scene.logged(), len(scene.facts)
+                model.let_go.set()
+                await model.went_on.wait()
+                await asyncio.sleep(0)
+            assert (scene.logged(), len(scene.facts)) == before
+        finally:
+            scene.close()
+        return made, seconds
+
+    with worker(tmp_path, "honest") as (scene, _):
+        scene.provider = model = Lingering()
+        made, seconds = asyncio.run(cancelled(scene, model))
+    assert (made["status"], made["error"]["code"], made["summary"]) == ("partial", "cancelled", "I see MIT.")
+    assert seconds < 2 * END_S + 0.3
+    assert scene.activities[-1].usage.prompt_tokens == 7
+    assert scene.logged().count('"UsageRecorded"') == 1
+
+
+def test_a_delegation_that_is_cancelled_again_while_it_ends_still_has_its_one_result(tmp_path: Path) -> None:
+    async def cancelled(scene: Scene, model: Lingering) -> dict[str, Any]:
+        await scene.ready()
+        delegating = asyncio.ensure_future(delegate(scene.delegator()))
+        try:
+            async with asyncio.timeout(DEADLINE_S):
+                await model.answered.wait()
+                for _ in range(3):
+                    delegating.cancel()
+                    await asyncio.wait({delegating}, timeout=END_S / 20)
+                return await delegating
+        finally:
+            scene.close()
+
+    with worker(tmp_path, "honest") as (scene, _):
+        scene.provider = model = Lingering()
+        made = asyncio.run(cancelled(scene, model))
+        assert made["error"]["code"] == "cancelled"
+        assert [fact.active for fact in scene.activities].count(False) == 1
+        assert scene.logged().count('"DelegationEnded"') == 1
+        scene.provider = Answering()
+        assert asyncio.run(scene.delegate(LONG_MS))["status"] == "completed"
+
+
+def test_a_cancel_while_the_findings_are_looked_up_leaves_them_unchecked(tmp_path: Path) -> None:
+    (tmp_path / "large.txt").write_text("word\n" * 1_600_000, encoding="utf-8")
+    found = [
+        {"file": "large.txt", "line": 1_500_000 + line, "claim": f"`word{line}`", "confidence": "low"}
+        for line in range(40)
+    ]
+
+    async def cancelled(scene: Scene) -> tuple[dict[str, Any], float]:
+        pid = await scene.ready()
+        with Watched(pid) as busy:
+            delegating = asyncio.ensure_future(delegate(scene.delegator()))
+            await asyncio.to_thread(busy.ends_within)  # what is left is to look them up
+            delegating.cancel()
+            began = time.monotonic()
+            try:
+                return await delegating, time.monotonic() - began
+            finally:
+                scene.close()
+
+    with worker(tmp_path, "honest", says(result(findings=found))) as (scene, _):
+        made, seconds = asyncio.run(cancelled(scene))
+    assert (made["status"], len(made["findings"])) == ("completed", 40)
+    assert not any(finding["checked"] for finding in made["findings"])
+    assert seconds < CHECK_S / 2
+    assert [fact.active for fact in scene.activities].count(False) == 1
+
+
+def test_a_wait_for_a_worker_that_outlasts_the_time_of_a_delegation_is_out_of_time(tmp_path: Path) -> None:
+    async def without_worker(scene: Scene) -> dict[str, Any]:
+        try:
+            return await delegate(scene.delegator(), 1_000)
+        finally:
+            scene.close()
+
+    with run_place(tmp_path) as place:
+        made = asyncio.run(without_worker(Scene(place, tmp_path / "state")))
+    assert (made["status"], made["error"]["code"]) == ("failed", "timeout")
+    assert "1 s" in made["summary"]
+
+
+def test_no_agent_id_of_the_session_comes_again(tmp_path: Path) -> None:
+    with worker(tmp_path, "honest", says(result()), says(result())) as (scene, _):
+        first = asyncio.run(scene.delegate(LONG_MS))["identity"]["agent_id"]
+        assert scene.recorder.agent_ids == {first}
+        for number in range(0x10000):  # as after a restart: the log tells of all that are this short
+            scene.recorder.agent_ids.add(f"subagent-{number:04x}")
+        second = asyncio.run(scene.delegate(LONG_MS))["identity"]["agent_id"]
+    assert len(second) > len(first)
+
+
+def test_a_fault_of_ours_in_a_request_ends_the_delegation_at_once(tmp_path: Path) -> None:
+    class Broken:
+        async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+            yield TextDelta(text="I see")
+            raise AssertionError("hunter2")
+
+    with worker(tmp_path, "honest") as (scene, _):
+        scene.provider = Broken()
+        made = asyncio.run(scene.delegate(LONG_MS))
+    assert (made["status"], made["error"]["code"], made["summary"]) == ("partial", "internal_error", "I see")
+    assert "hunter2" not in json.dumps(made)
 
 
 def test_a_worker_asks_the_model_once_at_a_time(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from actors.delegation.course import Course
 from actors.delegation.fork import Fork, fork, mint_agent_id
 from actors.delegation.normalize import normalize
 from actors.delegation.problems import CANCELLED, OUT_OF_TIME, lost
-from actors.delegation.relay import Relay
+from actors.delegation.relay import Relay, is_stopped
 from actors.delegation.result import DelegateResult
 from actors.delegation.warm_worker import WarmWorker, find_worker
 from actors.delegation.watch import Watch
@@ -214,7 +214,7 @@ class Delegator:
         is_cancelled = one.course.problem is CANCELLED
         result = normalize(one.fork.agent_id, witness.texts(), problem, witness.server_said)
         with contextlib.suppress(asyncio.CancelledError):  # then the findings stay unchecked
-            within_s = CHECK_CANCELLED_S if is_cancelled else CHECK_S
+            within_s = CHECK_CANCELLED_S if is_stopped() else CHECK_S
             result = await check_findings(result, self._workspace, within_s)
         phase = "cancelled" if is_cancelled else result.status
         one.activity.end(phase, outcome(result), witness.usage)

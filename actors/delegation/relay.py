@@ -149,14 +149,14 @@ class Relay:
         try:
             answer = await self._passed_on(conversation, peer)
         except ProviderError as error:
-            if not _is_stopped():
+            if not is_stopped():
                 self._witness.failed(error)
             return Refused(code=error.code, message=error.message, next_step=error.next_step)
         except IpcError as error:
-            if not _is_stopped():
+            if not is_stopped():
                 self._witness.stopped()
             return Refused(code="worker_lost", message=f"The answer could not be passed on: {error}.")
-        if not _is_stopped():
+        if not is_stopped():
             self._witness.answered(answer)
         return ModelCompleted(answer=answer)
 
@@ -172,7 +172,7 @@ class Relay:
                         if isinstance(event, ModelAnswer):
                             answer = event
                             self._pay(event.usage)
-                        elif not _is_stopped():
+                        elif not is_stopped():
                             self._witness.streamed(event)
                             peer.tell(ModelStreamed(agent_id=self._fork.agent_id, event=event))
         except TimeoutError:
@@ -200,7 +200,7 @@ class Relay:
         return ProviderError("idle_timeout", message, "Try again, or raise idle_ms.")
 
 
-def _is_stopped() -> bool:
-    """Whether somebody stopped the running request: what still comes of it counts no more."""
+def is_stopped() -> bool:
+    """Whether somebody stopped the running task: what still comes of it counts no more."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

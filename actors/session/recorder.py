@@ -1,6 +1,6 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
@@ -81,7 +81,7 @@ class Recorder:
         return self._history.turns
 
     @property
-    def agent_ids(self) -> Set[str]:
+    def agent_ids(self) -> set[str]:
         """Of all subagents of the session, as far as its log knows."""
         return self._history.agent_ids
 

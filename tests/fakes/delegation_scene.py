@@ -1,6 +1,7 @@
 """A parent's side of delegations in the test's own process, and one real worker of a kind."""
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ from actors.delegation.delegator import Delegator
 from actors.delegation.result import MAX_BYTES
 from actors.delegation.warm_worker import find_worker
 from actors.process_tree import children
-from actors.provider.interface import Provider
+from actors.provider.interface import Provider, ProviderError
 from actors.session.events import SessionStarted
 from actors.session.log import SessionLog
 from actors.session.recorder import Recorder
@@ -34,6 +35,7 @@ from ipc.messages import (
     StreamEvent,
     SubagentActivityChanged,
     TextDelta,
+    Usage,
 )
 from tests.fakes.launch import DEADLINE_S, launch
 from tests.fakes.models import ScriptedProvider, Step, conversation
@@ -65,7 +67,7 @@ class Scene:
         self._limits = limits or Delegation()
         self._state = state
         self._log = SessionLog.create(state, "20250101-101112-7f3a", _header())
-        self._recorder = Recorder(self._log, self.facts.append, None)
+        self.recorder = Recorder(self._log, self.facts.append, None)
         self._channel: Channel | None = None
 
     def delegator(self) -> Delegator:
@@ -88,7 +90,7 @@ class Scene:
             self.place,
             connect,
             self.facts.append,
-            self._recorder,
+            self.recorder,
             self.provider,
             self._limits,
             lambda: self.conversation,
@@ -150,6 +152,26 @@ class Answering:
             yield ModelAnswer(text=self._text, finish_reason="stop")
         finally:
             self.live -= 1
+
+
+class Lingering:
+    """A model that has answered, and does not let go of its connection when it is stopped."""
+
+    def __init__(self) -> None:
+        self.answered = asyncio.Event()
+        self.let_go = asyncio.Event()
+        self.went_on = asyncio.Event()
+
+    async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
+        yield TextDelta(text="I see MIT.")
+        yield ModelAnswer(text="I see MIT.", finish_reason="stop", usage=Usage(prompt_tokens=7))
+        self.answered.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        await self.let_go.wait()
+        yield TextDelta(text="And more of it.")
+        self.went_on.set()
+        raise ProviderError("server_error", "And then it broke.")
 
 
 class Gone:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 TESTS = Path(__file__).parent.parent
@@ -128,6 +129,7 @@ class Fault:
         self.line.orphans += orphans
 
 
+@cache
 def rows_named() -> dict[int, list[str]]:
     """Every row that a test's marker names, with the files of these tests."""
     named: dict[int, list[str]] = {}

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from actors.conversation import encode_user
 from actors.delegation.warm_worker import find_worker
+from actors.delegation.watch import SHORTEST_S
 from actors.settings import Delegation
 from ipc import codec
 from ipc.channel import Channel
@@ -33,6 +34,7 @@ from tests.fakes.worker_parent import calls, forked, result, says
 pytestmark = pytest.mark.timeout(900 if LONG else 60)
 
 IDLE_MS = 1_000
+"""The shortest there is; a worker may be silent for `SHORTEST_S` all the same."""
 SLACK_S = 1.0 if not LONG else 0.5
 """What a busy machine may add to a bound that is measured on a quiet one."""
 
@@ -70,12 +72,8 @@ async def struck(
             scene.close()
 
 
-def kill(pid: int) -> None:
-    os.kill(pid, signal.SIGKILL)
-
-
-def stand_still(pid: int) -> None:
-    os.kill(pid, signal.SIGSTOP)
+def by(number: int) -> Callable[[int], None]:
+    return lambda pid: os.kill(pid, number)
 
 
 def check_lost(made: Result, scene: Scene, *said: str) -> None:
@@ -102,7 +100,7 @@ def test_a_killed_worker_is_one_lost_result_and_the_next_delegation_works(
         for moment in moments:
             with fault.attempt():
                 again(scene, "I see MIT")
-                made, seconds = asyncio.run(struck(scene, kill, moment))
+                made, seconds = asyncio.run(struck(scene, by(signal.SIGKILL), moment))
                 fault.took(seconds)
                 check_lost(made, scene, "SIGKILL")
                 if moment is None:
@@ -111,13 +109,26 @@ def test_a_killed_worker_is_one_lost_result_and_the_next_delegation_works(
         assert asyncio.run(scene.delegate(LONG_MS))["status"] == "completed"
 
 
+@pytest.mark.fault(18, says="the worker is ended by one of the other signals")
+def test_a_worker_that_any_signal_ends_is_one_lost_result_that_names_it(tmp_path: Path, fault: Fault) -> None:
+    lowest, highest = signal.SIGRTMIN + 6, signal.SIGRTMAX - 1  # without a name of their own
+    numbers = {signal.SIGSEGV: "SIGSEGV", lowest: f"signal {lowest}", highest: f"signal {highest}"}
+    with worker(tmp_path, "honest") as (scene, _):
+        for number, name in numbers.items():
+            with fault.attempt():
+                again(scene, "I see MIT")
+                made, seconds = asyncio.run(struck(scene, by(number)))
+                fault.took(seconds)
+                check_lost(made, scene, f"was killed by {name} ")
+
+
 @pytest.mark.fault(19, says="the worker stands still")
 def test_a_worker_that_stands_still_is_lost_long_before_the_deadline(tmp_path: Path, fault: Fault) -> None:
     with worker(tmp_path, "honest") as (scene, _):
         for _ in range(10 if LONG else 1):
             with fault.attempt():
                 again(scene, "I see MIT")
-                made, seconds = asyncio.run(struck(scene, stand_still))
+                made, seconds = asyncio.run(struck(scene, by(signal.SIGSTOP)))
                 fault.took(seconds)
                 check_lost(made, scene, "stopped")
                 assert seconds < LONG_MS / 1000 / 5
@@ -165,7 +176,7 @@ def test_a_worker_that_is_not_heard_of_is_lost_within_its_idle_time(
     made, scene, seconds, _ = ended(tmp_path, behaviour)
     fault.took(seconds)
     check_lost(made, scene, "silent")
-    assert seconds < IDLE_MS / 1000 + 2 * SLACK_S
+    assert seconds < SHORTEST_S + 2 * SLACK_S
 
 
 @pytest.mark.fault(19, says="the worker says that it is there, and does nothing")
@@ -194,7 +205,9 @@ def test_a_worker_that_floods_is_ended_and_its_parent_is_unharmed(
     assert resident_mb() - before < 100
 
 
-@pytest.mark.parametrize("behaviour", ["invents", "forges", "smuggles", "forgets", "impersonates"])
+@pytest.mark.parametrize(
+    "behaviour", ["invents", "forges", "smuggles", "quotes", "misnames", "forgets", "impersonates"]
+)
 @pytest.mark.fault(18, says="the worker lies")
 def test_a_worker_that_lies_is_ended_before_a_model_hears_it(
     tmp_path: Path, fault: Fault, behaviour: str
