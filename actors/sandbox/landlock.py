@@ -4,6 +4,7 @@ https://docs.kernel.org/userspace-api/landlock.html; the system calls have the s
 """
 
 import os
+import stat
 import struct
 from collections.abc import Iterable
 from pathlib import Path
@@ -40,6 +41,8 @@ class Allowed(NamedTuple):
 
     path: Path
     rights: int
+    kind: int = stat.S_IFREG
+    """As of `stat.S_IFMT`. Anything else in its place is void: a folder named as a file would open a tree."""
     follow: bool = True
     """Whether a symlink as the last name is followed; else it is one in vain."""
 
@@ -55,7 +58,7 @@ def version() -> int:
 def restrict(abi: int, exceptions: Iterable[Allowed]) -> None:
     """Bind the calling thread, and all it starts, for good. Raises `OSError`.
 
-    Wants `no_new_privs`. What an exception names and is not there, or not reachable, stays walled off.
+    Wants `no_new_privs`. What is not there, not reachable, or not of its kind stays walled off.
     """
     handled = (1 << next(bits for least, bits in reversed(_FILE_RIGHTS.items()) if abi >= least)) - 1
     fields = (handled, _NET_RIGHTS, _SCOPES)[: 3 if abi >= SCOPED_SIGNALS else 2 if abi >= 4 else 1]
@@ -73,5 +76,6 @@ def _allow(ruleset: int, exception: Allowed) -> None:
         opened = os.open(exception.path, flags)
     except OSError:
         return
-    kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", exception.rights, opened), 0)
+    if stat.S_IFMT(os.fstat(opened).st_mode) == exception.kind:
+        kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", exception.rights, opened), 0)
     os.close(opened)

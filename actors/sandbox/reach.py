@@ -1,7 +1,10 @@
 """What a worker can still reach in the file system: the workspace, the system's programs, this one."""
 
+import itertools
+import os
+import stat
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -21,27 +24,68 @@ _RANDOM: Final = ("/dev/urandom", "/dev/random", "/dev/zero")
 _IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 
 
+ENTRIES: Final = 4096
+"""Most entries of one folder that are allowed one by one."""
+
+
 def allowed(workspace: Path) -> Iterator[Allowed]:
-    """Every exception from the wall. Nothing but `/dev/null` can be written."""
-    yield Allowed(workspace, _READ)
+    """Every exception from the wall outside of the workspace. Nothing but `/dev/null` can be written."""
     for path in map(Path, _SYSTEM):
-        yield Allowed(path, _READ | EXECUTE)
+        yield _folder(path, _READ | EXECUTE)
     yield from _program()
     for name in _FILES_OF_ETC:
         yield Allowed(Path("/etc") / name, READ_FILE)
     for name in _RANDOM:
-        yield Allowed(Path(name), READ_FILE)
-    yield Allowed(Path("/dev/null"), READ_FILE | WRITE_FILE)
-    yield Allowed(Path("/proc/self"), _READ)
+        yield Allowed(Path(name), READ_FILE, stat.S_IFCHR)
+    yield Allowed(Path("/dev/null"), READ_FILE | WRITE_FILE, stat.S_IFCHR)
     yield from _ignore_rules(workspace)
+
+
+def inside(workspace: Path, private: Collection[Path]) -> Iterator[Allowed]:
+    """The workspace, but for what is private in it; names there can still be listed.
+
+    Landlock can't take back what a folder above was given. So on the way to a private place all that lies
+    beside the way is allowed by itself, as it is now: what is made later in one of these few folders stays
+    out of reach of this worker. A symlink needs nothing, it leads where its target may be read.
+    """
+    if not any(workspace.is_relative_to(place) for place in private):
+        yield _folder(workspace, READ_DIR)
+        yield from _beside(workspace, private)
+
+
+def _beside(folder: Path, private: Collection[Path]) -> Iterator[Allowed]:
+    """A folder that is not private itself."""
+    if not any(place.is_relative_to(folder) for place in private):
+        yield _folder(folder)
+        return
+    for entry in _entries(folder):
+        path = folder / entry.name
+        if path in private or entry.is_symlink():
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _beside(path, private)
+        else:
+            yield Allowed(path, READ_FILE, follow=False)
+
+
+def _entries(folder: Path) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as entries:
+            return list(itertools.islice(entries, ENTRIES))
+    except OSError:
+        return []
+
+
+def _folder(path: Path, rights: int = _READ) -> Allowed:
+    return Allowed(path, rights, stat.S_IFDIR)
 
 
 def _program() -> Iterator[Allowed]:
     """Fido itself, what it imports, and rg."""
     for name in ("stdlib", "platstdlib", "purelib", "platlib"):
-        yield Allowed(Path(sysconfig.get_path(name)), _READ)
+        yield _folder(Path(sysconfig.get_path(name)))
     for folder in (*actors.__path__, *ipc.__path__):
-        yield Allowed(Path(folder), _READ)
+        yield _folder(Path(folder))
     try:
         yield Allowed(Path(find_rg()), READ_FILE | EXECUTE)
     except ToolFailure:

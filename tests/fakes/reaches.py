@@ -19,6 +19,7 @@ from typing import Any
 
 from actors.sandbox import syscalls
 from tests.fakes.burglar import AT_FDCWD, LIBC, call, checked, path, program
+from tests.fakes.town import KEY, SESSION, SETTINGS
 
 Reach = Callable[[Mapping[str, Any]], object]
 REACHES: dict[int, dict[str, Reach]] = {}
@@ -148,6 +149,36 @@ def secret_by_a_path_that_was_opened(at: Mapping[str, Any]) -> bytes:
 @reach(25)
 def secret_of_another_program(at: Mapping[str, Any]) -> None:
     program("cat", at["secret"])
+
+
+@reach(25)
+def settings_in_the_workspace(at: Mapping[str, Any]) -> bytes:
+    return (Path(at["workspace"]) / SETTINGS).read_bytes()
+
+
+@reach(25)
+def another_session_in_the_workspace(at: Mapping[str, Any]) -> bytes:
+    return (Path(at["workspace"]) / SESSION).read_bytes()
+
+
+@reach(25)
+def key_in_the_workspace(at: Mapping[str, Any]) -> bytes:
+    return (Path(at["workspace"]) / KEY).read_bytes()
+
+
+@reach(25)
+def addresses_of_all_sockets(at: Mapping[str, Any]) -> bytes:
+    return Path("/proc/self/net/unix").read_bytes()
+
+
+@reach(25)
+def connections_of_all(at: Mapping[str, Any]) -> bytes:
+    return Path("/proc/thread-self/net/tcp").read_bytes()
+
+
+@reach(25)
+def mounts(at: Mapping[str, Any]) -> bytes:
+    return Path("/proc/self/mountinfo").read_bytes()
 
 
 @reach(25)

@@ -13,6 +13,9 @@ from ipc.endpoints import RunPlace
 from tests.fakes.places import run_place, short_directory
 from tests.fakes.writes import CONTENT, furnish
 
+SETTINGS, SESSION, KEY = ".config/fido/config.toml", ".local/state/fido/sessions/other.jsonl", ".ssh/id"
+"""What lies in a home, also where that is the workspace."""
+
 
 class Town(NamedTuple):
     """What code in a worker could reach."""
@@ -48,11 +51,15 @@ def town(uid: int) -> Iterator[Town]:
         secret.write_text("secret", encoding="utf-8")
         os.setxattr(secret, "user.mark", b"secret")
         (workspace / "symlink").symlink_to(secret)
+        for name in (SETTINGS, SESSION, KEY):
+            (workspace / name).parent.mkdir(parents=True)
+            (workspace / name).write_text("secret", encoding="utf-8")
         (workspace / "readable").write_text(CONTENT, encoding="utf-8")
         place = stack.enter_context(run_place(workspace))
         ears = {name: stack.enter_context(closing(ear)) for name, ear in _ears(folder)}
         given = {
             "workspace": str(workspace),
+            "home": str(workspace),
             "readable": str(workspace / "readable"),
             "secret": str(secret),
             "symlink": str(workspace / "symlink"),
