@@ -19,7 +19,8 @@ from typing import Final, NoReturn
 
 from actors.process_tree import end_all, reap
 from actors.sandbox import level, wall
-from actors.sandbox.quarters import MAILBOX, Quarters, move_in, move_out
+from actors.sandbox.private import private_places
+from actors.sandbox.quarters import Quarters, is_furnished, move_in, move_out
 from ipc import kernel
 from ipc.endpoints import RunPlace
 from ipc.terminal_text import clean
@@ -41,7 +42,8 @@ class WorkerHost:
         """`serve` is a worker's whole life behind its wall, from what it has to its exit status."""
         self._place = place
         self._serve = serve
-        self._wall = wall.Wall(Path(place.run.workspace), level.probe())
+        private = private_places(os.environ, place.directory.parent)
+        self._wall = wall.Wall(Path(place.run.workspace), level.probe(), private)
         self._number = 0
         self._faults: deque[float] = deque(maxlen=RESTARTS + 1)
 
@@ -68,7 +70,7 @@ class WorkerHost:
         status = _wait_for(pid)
         self._note_end(pid, status)
         folder = self._folder(pid)
-        was_ready = (folder / MAILBOX).exists()
+        was_ready = is_furnished(folder)
         end_all()
         _tell(move_out(folder))
         if status is not None and _is_fault(status, was_ready):

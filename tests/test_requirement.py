@@ -20,7 +20,7 @@ def test_a_whole_wall_lets_everybody_work_and_is_told_without_alarm(required: Sa
     assert found.whole
     assert found.problem is None
     assert found.notice.level == "info"
-    assert "Landlock (ABI 7) and seccomp" in found.notice.message
+    assert "(Landlock 7, seccomp)" in found.notice.message
 
 
 @pytest.mark.parametrize("level", LACKING)

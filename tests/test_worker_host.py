@@ -1,4 +1,4 @@
-"""The host of workers, with lives made for the test; real processes. They have no wall: they turn on the host."""
+"""The host of workers, with lives made for the test; real processes without a wall: they turn on the host."""
 
 import os
 from collections.abc import Iterator
@@ -55,6 +55,14 @@ def test_a_worker_that_is_killed_at_work_is_no_fault(place: RunPlace) -> None:
     )
     lines = hosted(place, life)
     assert [line[1] for line in lines] == [*map(str, range(1, 9)), "True"]
+
+
+def test_a_worker_that_is_killed_when_its_announcement_was_taken_away_is_no_fault(place: RunPlace) -> None:
+    life = (
+        "(quarters.folder / 'mail.ipc').unlink()\n"
+        "os.kill(*((host, signal.SIGTERM) if number == 6 else (os.getpid(), signal.SIGKILL)))\nsignal.pause()"
+    )
+    assert hosted(place, life)[-1] == ["ended", "True"]
 
 
 def test_numbers_grow_past_every_folder_that_is_there_and_those_are_removed(place: RunPlace) -> None:

@@ -1,6 +1,7 @@
 """How much of the wall this kernel can build, and what it says of a process behind it."""
 
 import functools
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,7 +16,10 @@ _DO_WITHOUT: Final = "Or set sandbox to best-effort: a subagent is then held by 
 
 _WALLED: Final = {"NoNewPrivs": 1, "CapInh": 0, "CapPrm": 0, "CapEff": 0, "CapAmb": 0}
 """Of /proc/PID/status; the bounding set means nothing to who can gain no privileges."""
-_FILTERED: Final = {"Seccomp": 2}
+_FILTERS: Final = 2
+"""What it says of `Seccomp` where system calls are filtered."""
+_COUNT: Final = "Seccomp_filters"
+"""Shown by Linux 5.9 and later."""
 
 
 class Level(NamedTuple):
@@ -31,17 +35,17 @@ class Level(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """For a person: what holds a subagent here, and what does not."""
-        files = f"Landlock (ABI {self.landlock})"
+        """For a person, who need not know the names: what holds a subagent, and what does not."""
+        files = f"Landlock {self.landlock}"
         match self.landlock > 0, self.seccomp:
             case True, True:
-                return f"the kernel holds every subagent: {files} and seccomp"
+                return f"subagents can't write, use the network or see a key ({files}, seccomp)"
             case True, False:
-                return f"{files} holds a subagent's files; without seccomp, sockets are open to it"
+                return f"subagents can't write files ({files}), but without seccomp reach the network"
             case False, True:
-                return "seccomp holds a subagent's sockets; without Landlock, files are open to it"
+                return "subagents can't reach the network (seccomp), but without Landlock can write files"
             case _:
-                return "neither Landlock nor seccomp is here to hold a subagent"
+                return "nothing but its tools holds a subagent: neither Landlock nor seccomp is here"
 
     @property
     def next_step(self) -> str:
@@ -59,18 +63,27 @@ def probe() -> Level:
 
 
 def stands_around(pid: int, level: Level) -> bool:
-    """Whether a process bears the marks of a wall of this level. Raises `OSError` when it has ended."""
-    wanted = _WALLED | (_FILTERED if level.seccomp else {})
-    found = _status(pid)
-    return all(found.get(name) == value for name, value in wanted.items())
+    """Whether a process bears the marks of a wall of this level. Raises `OSError` when it can't be seen."""
+    found = _status(str(pid))
+    walled = all(found.get(name) == value for name, value in _WALLED.items())
+    return walled and (not level.seccomp or _has_its_own_filter(found))
 
 
-def _status(pid: int) -> dict[str, int]:
+def _has_its_own_filter(found: Mapping[str, int]) -> bool:
+    """In a container a filter is around us all, and says nothing: a worker has one more than its parent."""
+    if found.get("Seccomp") != _FILTERS:
+        return False
+    return _COUNT not in found or found[_COUNT] > _status("self").get(
+        _COUNT, 0
+    )  # shown by Linux 5.9 and later
+
+
+def _status(pid: str) -> dict[str, int]:
     """The numbers that matter here; capabilities are written in hexadecimal."""
     lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines()
     words = dict(line.split(":", 1) for line in lines if ":" in line)
     return {
         name: int(words[name], 16 if name.startswith("Cap") else 10)
-        for name in _WALLED | _FILTERED
+        for name in (*_WALLED, "Seccomp", _COUNT)
         if name in words
     }

@@ -15,6 +15,7 @@ LOG: Final = "log"
 LOG_TOLD: Final = 64 * 1024
 """Bytes from the end of a worker's log that go into the log of the session."""
 _BACKLOG: Final = 16
+_GIT: Final = "git"
 _CONFIG_BYTES: Final = 1024 * 1024
 
 
@@ -32,7 +33,7 @@ class Quarters(NamedTuple):
     @property
     def git_ignore(self) -> Path:
         """The person's own ignore rules, by a symlink that rg takes for the place of its user's."""
-        return self.folder / "git" / "ignore"
+        return self.folder / _GIT / "ignore"
 
 
 def move_in(folder: Path) -> Quarters:
@@ -51,6 +52,14 @@ def move_in(folder: Path) -> Quarters:
     os.environ |= {"HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
     os.environ.pop("TMPDIR", None)
     return quarters
+
+
+def is_furnished(folder: Path) -> bool:
+    """Whether a worker has come so far as to announce itself.
+
+    Its socket need not be there any more: whoever ends a worker takes the announcement away first.
+    """
+    return (folder / _GIT).is_dir()
 
 
 def move_out(folder: Path) -> bytes:

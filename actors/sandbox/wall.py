@@ -8,7 +8,7 @@ import contextlib
 import os
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,10 @@ from actors.sandbox.quarters import LOG, Quarters
 from ipc import kernel
 
 MEMORY_BYTES: Final = 3 * 1024**3
-"""Address space of a worker, and of each program it runs."""
+"""Address space of a worker, and again of each process that it starts: none bounds all of them together."""
+PROCESSES: Final = 1024
+"""How many more processes and threads its user may have than run when a worker is forked. The count is of the
+user and not of the worker, so there is room for what a person opens meanwhile; it does not bind root."""
 OPEN_FILES: Final = 256
 FILE_BYTES: Final = 1024**2
 """Of the log, the one file that a worker can write."""
@@ -35,6 +38,7 @@ def limit() -> None:
     require_one_thread()
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_AS, MEMORY_BYTES)
+    _limit(resource.RLIMIT_NPROC, _running() + PROCESSES)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
     _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     with contextlib.suppress(OSError):
@@ -46,8 +50,11 @@ def limit() -> None:
 class Wall:
     """All that a kernel has of it, around one workspace; what never changes is worked out before the fork."""
 
-    def __init__(self, workspace: Path, level: Level) -> None:
+    def __init__(self, workspace: Path, level: Level, private: Collection[Path] = ()) -> None:
+        """`private` are files and folders, links followed, that stay out of reach in the workspace, too."""
         self._level = level
+        self._workspace = workspace
+        self._private = private
         self._reach = tuple(reach.allowed(workspace))
         self._scoped = level.landlock >= landlock.SCOPED_SIGNALS
         self._filter = seccomp.program() if level.seccomp and self._scoped else None
@@ -61,7 +68,8 @@ class Wall:
         kernel.drop_capabilities()
         if self._level.landlock:
             own = landlock.Allowed(quarters.git_ignore, landlock.READ_FILE)
-            landlock.restrict(self._level.landlock, (*self._reach, own))
+            inside = reach.inside(self._workspace, self._private)
+            landlock.restrict(self._level.landlock, (*self._reach, *inside, own))
         if self._level.seccomp:
             seccomp.install(self._filter or seccomp.program(signals_to=os.getpid()))
         _lean_against(self._level, quarters.folder)
@@ -89,6 +97,15 @@ def _must_fail(deed: str, act: Callable[[], object]) -> None:
     except PermissionError:
         return
     raise SandboxError(f"the wall does not hold: a worker could {deed}")
+
+
+def _running() -> int:
+    """Processes and threads of this machine: no fewer than the kernel counts for our user.
+
+    Those that can be seen in /proc would be fewer, in a container or where /proc hides the others'.
+    """
+    load = Path("/proc/loadavg").read_text(encoding="utf-8")  # 0.20 0.18 0.12 1/80 11206
+    return int(load.split()[3].partition("/")[2])
 
 
 def _limit(which: int, most: int) -> None:

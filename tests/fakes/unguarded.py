@@ -1,5 +1,8 @@
 """Workers in which the guard has been disabled, or the player replaced."""
 
+import asyncio
+import os
+import signal
 from pathlib import Path
 
 from actors.catalog.builtin import EFFECTS, worker_tools
@@ -16,6 +19,7 @@ from ipc.messages import Problem, StartDelegation
 from tests.fakes.snapshots import NOTHING_KEPT
 
 HOARD_BYTES = 4 * 1024**3
+BROOD = 600
 
 
 class Unguarded(Worker):
@@ -33,6 +37,24 @@ class Hoarding(Worker):
 
     def subagent(self, start: StartDelegation, peer: Peer) -> Subagent:
         return _Hoarder(start, peer, {}, EFFECTS)
+
+
+class Forking(Worker):
+    """Is played by one who starts many processes, each in a session of its own."""
+
+    def subagent(self, start: StartDelegation, peer: Peer) -> Subagent:
+        return _Forker(start, peer, {}, EFFECTS)
+
+
+class _Forker(Subagent):
+    async def play(self) -> Problem | None:
+        for _ in range(BROOD):
+            if os.fork() == 0:
+                os.setsid()
+                while True:
+                    signal.pause()
+            await asyncio.sleep(0)  # its parent would miss it
+        return await super().play()
 
 
 class _Hoarder(Subagent):

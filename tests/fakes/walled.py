@@ -5,6 +5,7 @@ older      the same without a host, on a kernel whose Landlock has that version
 clings     workers ignore every signal and want to outlive the host
 unguarded  workers play a delegation with every tool, and nobody refuses a call
 hoarding   workers need 4 GB for a delegation
+forking    workers start many processes before they ask the model
 """
 
 import ctypes
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from actors.sandbox.level import Level
+from actors.sandbox.private import private_places
 from actors.sandbox.quarters import LOG, Quarters, keep_standard_streams, move_in
 from actors.sandbox.wall import Wall, limit
 from actors.worker_host import WorkerHost
@@ -37,6 +39,8 @@ def main(argv: list[str]) -> int:
     place = RunPlace.open(run_dir)
     if "readable" in given:
         given["inherited"] = os.dup2(os.open(given["readable"], os.O_RDWR), 42)
+    if "home" in given:
+        os.environ["HOME"] = given["home"]
     life = _life(kind, place, given)
     if int(uid) != os.getuid():
         os.setgroups([])
@@ -51,7 +55,8 @@ def main(argv: list[str]) -> int:
 
 def _be_older(place: RunPlace, life: Callable[[Quarters], int], landlock: int) -> int:
     """Be the worker oneself, on a kernel whose Landlock knows less."""
-    around = Wall(Path(place.run.workspace), Level(landlock, seccomp=True))
+    private = private_places(os.environ, place.directory.parent)
+    around = Wall(Path(place.run.workspace), Level(landlock, seccomp=True), private)
     quarters = move_in(place.workers_directory / "w-1-1")
     limit()
     around.build(quarters)
@@ -65,9 +70,9 @@ def _life(kind: str, place: RunPlace, given: Mapping[str, Any]) -> Callable[[Qua
     if kind == "clings":
         return _cling
     from ipc.actor import run
-    from tests.fakes.unguarded import Hoarding, Unguarded
+    from tests.fakes.unguarded import Forking, Hoarding, Unguarded
 
-    made = {"unguarded": Unguarded, "hoarding": Hoarding}[kind]
+    made = {"unguarded": Unguarded, "hoarding": Hoarding, "forking": Forking}[kind]
     return lambda quarters: run(made(place, quarters.address, quarters.mailbox))
 
 

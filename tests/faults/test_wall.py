@@ -5,20 +5,25 @@ import json
 import os
 import re
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from actors.delegation.warm_worker import find_worker
+from actors.process_tree import children
 from ipc.endpoints import RunPlace
 from tests.fakes.delegating import delegate
+from tests.fakes.delegation_scene import Answering, Scene
+from tests.fakes.delegation_scene import delegate as whole
 from tests.fakes.fault_table import LONG, Fault
 from tests.fakes.fido import GUARD, Home, home
 from tests.fakes.launch import DEADLINE_S, Watched, command, script
 from tests.fakes.reaches import REACHES
 from tests.fakes.somebody import NOBODY
 from tests.fakes.town import digest, town
-from tests.fakes.unguarded import HOARD_BYTES
+from tests.fakes.unguarded import BROOD, HOARD_BYTES
 from tests.fakes.walled import break_in, break_in_older, hosted
 from tests.fakes.worker_parent import calls, result, says
 from tests.fakes.writes import CONTENT, WRITES
@@ -29,6 +34,8 @@ REFUSED = {"EPERM", "EACCES", "ENOSYS", "ENOTTY"}
 """How a route may end."""
 NEVER = {"a_descriptor_that_the_host_had": "EBADF"}
 """What a worker does not have, wall or not."""
+CANCEL_S = 0.3
+"""How long a cancelled delegation may take to have its result."""
 NOT_EVERYWHERE = {
     *("opened_by_openat2", "mode_by_fchmodat2", "attribute_by_setxattrat", "flags_by_file_setattr"),
     *("flags_when_open", "kernel_crypto", "a_ring", "a_call_that_is_new", "own_mailbox_connected"),
@@ -114,7 +121,7 @@ def test_a_worker_without_a_guard_reads_searches_and_changes_nothing(uid: int) -
         end, parent = delegate(around.place, around.workspace, says("", *reads, *writes), says(result()))
         assert digest(around.workspace) == before
     results = parent.results()
-    assert end.problem is None
+    assert end.fault is None
     assert CONTENT.strip() in results["read"]
     assert "opened_to_write/file" in results["search"]
     for name in ("patch", "new", "rm", "mkdir", "rmdir", "shell", "secret"):
@@ -127,9 +134,43 @@ def test_a_worker_that_hoards_memory_fails_for_that_and_nobody_else_does() -> No
         before = memory_bytes()
         end, _ = delegate(around.place, around.workspace, says(result()))
         grown = memory_bytes() - before
-    assert end.problem is not None
-    assert end.problem.code == "out_of_memory"
+    assert end.fault == "out_of_memory"
     assert grown < 5 * 1024**2 < HOARD_BYTES
+
+
+@pytest.mark.fault(30, says="a cancel of a worker with 600 processes, each in a session of its own")
+def test_a_worker_that_multiplies_is_cancelled_in_time_and_nobody_of_it_is_left(
+    uid: int, tmp_path: Path, fault: Fault
+) -> None:
+    async def cancelled(scene: Scene, host: int, model: Answering) -> float:
+        await scene.ready()
+        delegating = asyncio.ensure_future(whole(scene.delegator()))
+        try:
+            await until(lambda: model.asked == 1)
+            (worker,) = children(host)
+            brood = children(worker)
+            assert len(brood) == BROOD
+            began = time.monotonic()
+            delegating.cancel()
+            made = await delegating
+            took = time.monotonic() - began
+            assert made["error"]["code"] == "cancelled"
+            await until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in (worker, *brood)))
+            fault.took(time.monotonic() - began)
+            return took
+        finally:
+            scene.close()
+
+    with town(uid) as around, hosted("forking", around.place, uid, {}) as host:
+        scene = Scene(around.place, tmp_path / "state")
+        scene.provider = model = Answering(delay_s=DEADLINE_S)
+        assert asyncio.run(cancelled(scene, host.pid, model)) < CANCEL_S
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE_S):
+        while not holds():  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.002)
 
 
 def memory_bytes() -> int:
