@@ -65,10 +65,13 @@ def test_a_worker_has_bounded_memory_files_and_log_no_core_and_no_new_privileges
             "core": resource.getrlimit(resource.RLIMIT_CORE),
             "files": resource.getrlimit(resource.RLIMIT_NOFILE),
             "file": resource.getrlimit(resource.RLIMIT_FSIZE),
+            "processes": resource.getrlimit(resource.RLIMIT_NPROC),
             "dumpable": libc.prctl(3, 0, 0, 0, 0),
             "no_new_privileges": libc.prctl(39, 0, 0, 0, 0),
         }"""
     )
+    processes, most = given_up.pop("processes")  # type: ignore[misc]
+    assert wall.PROCESSES < processes == most < wall.PROCESSES + 2**22
     assert given_up == {
         "memory": [wall.MEMORY_BYTES] * 2,
         "core": [0, 0],
@@ -185,7 +188,8 @@ def test_where_signals_are_not_scoped_a_process_may_only_signal_itself() -> None
 def test_a_level_that_is_not_whole_says_what_is_missing_and_what_to_do(abi: int, filters: bool) -> None:
     here = Level(abi, filters)
     assert here.complete == bool(abi and filters) == (here.next_step == "")
-    assert ("Landlock (ABI" in here.sentence) == bool(abi)
+    assert (f"Landlock {abi}" in here.sentence) == bool(abi)
+    assert not here.complete or len(here.sentence) < 76, "it is one line of the screen"
     assert here.complete or ("landlock" in here.next_step) == (not abi)
     assert here.complete or ("seccomp" in here.next_step) == (not filters)
 
@@ -201,6 +205,33 @@ def test_a_process_without_a_wall_does_not_bear_its_marks() -> None:
     assert not level.stands_around(os.getpid(), level.probe())
     with pytest.raises(OSError, match="No such"):
         level.stands_around(2**22, level.probe())
+
+
+def test_a_filter_that_was_around_everybody_before_is_no_wall() -> None:
+    run = script(
+        """
+import os, signal
+from actors.sandbox import level, seccomp
+from ipc import kernel
+kernel.gain_nothing()
+kernel.drop_capabilities()
+held = level.Level(7, True)
+def stands(filters):
+    pid = os.fork()
+    if pid == 0:
+        for _ in range(filters):
+            seccomp.install(seccomp.program())
+        os.kill(os.getpid(), signal.SIGSTOP)
+    os.waitpid(pid, os.WUNTRACED)
+    found = level.stands_around(pid, held)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return found
+seccomp.install(seccomp.program())
+print(stands(0), stands(1))
+"""
+    )
+    assert run.stdout == "False True\n", run.stderr
 
 
 def test_nothing_is_handed_to_a_worker_before_its_wall_stands(tmp_path: Path) -> None:
@@ -235,6 +266,17 @@ def workers(place: RunPlace, **environ: str) -> Iterator[None]:
             yield
         finally:
             host.terminate()
+
+
+def test_a_worker_from_before_the_wall_was_wanted_makes_room_for_one_behind_it(tmp_path: Path) -> None:
+    with run_place(tmp_path) as place:
+        place.wall(up=False)
+        with workers(place):
+            bare = asyncio.run(_warm(place))
+            place.wall(up=True)
+            walled = asyncio.run(_warm(place))
+            assert bare != walled
+            assert level.stands_around(walled, level.probe())
 
 
 @pytest.mark.parametrize("wall_stands", [True, False])

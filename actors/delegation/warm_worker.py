@@ -7,21 +7,22 @@ and a successor always has another name.
 import asyncio
 import contextlib
 import os
-import re
-import select
 import signal
 import time
 from pathlib import Path
 from typing import Final
 
-from actors.sandbox import level
-from actors.sandbox.quarters import MAILBOX
+from actors.delegation.candidates import Candidate, candidates
 from ipc.endpoints import RunPlace
 from ipc.errors import PlaceError
 
-_NAME: Final = re.compile(r"w-(\d+)-(\d+)")
-_MODULE: Final = "actors.worker"
 _POLL_S: Final = 0.005
+PATIENCE_S: Final = 0.5
+"""How long a worker may be seen without the wall that it should have; it builds it within milliseconds."""
+_HIDDEN: Final = (
+    "A worker is there, but /proc, mounted with hidepid, does not show it to Fido, so nothing tells "
+    "whether its wall stands. Mount /proc with hidepid=0, or with the gid= of a group of yours."
+)
 _REAPED_S: Final = 0.2
 """How long a host may take to reap a worker and to note its end."""
 
@@ -31,6 +32,7 @@ class WarmWorker:
 
     def __init__(self, path: Path, pid: int, pidfd: int, ends: Path) -> None:
         """`ends` is where the host notes how its last worker ended."""
+        self._path = path
         self._ends = ends
         self.address = f"ipc://{path}"
         self.pid = pid
@@ -40,7 +42,9 @@ class WarmWorker:
         asyncio.get_running_loop().add_reader(pidfd, self._on_exit)
 
     def kill(self) -> None:
-        """End the worker and whatever it started, at once."""
+        """End the worker and whatever it started, at once; nobody will find it any more."""
+        with contextlib.suppress(OSError):
+            self._path.unlink()
         if self.exited.done():
             return
         with contextlib.suppress(ProcessLookupError):
@@ -85,47 +89,39 @@ class WarmWorker:
 
 async def find_worker(place: RunPlace) -> WarmWorker:
     """Wait for a live worker; the caller sets the deadline. Raises `PlaceError` when none can come."""
+    seen: dict[int, float] = {}
     while place.workers_directory.is_dir():
         worker = newest_worker(place)
         if worker is not None:
             return worker
+        _lose_patience(place, seen)
         await asyncio.sleep(_POLL_S)
     raise PlaceError(f"The run directory {place.directory} was removed by another program.")
 
 
 def newest_worker(place: RunPlace) -> WarmWorker | None:
     """The live worker with the highest number, if there is one."""
-    found = []
-    for path in place.workers_directory.glob(f"w-*/{MAILBOX}"):
-        match = _NAME.fullmatch(path.parent.name)
-        if match:
-            found.append((int(match[1]), int(match[2]), path))
-    for _, pid, path in sorted(found, reverse=True):
-        with contextlib.suppress(OSError):
-            pidfd = os.pidfd_open(pid)
-            if not _has_ended(pidfd) and _is_worker(pid, place) and _is_walled(pid, place):
-                return WarmWorker(path, pid, pidfd, place.worker_end)
-            os.close(pidfd)
-    return None
+    fit = (each for each in candidates(place) if each.verdict == "fit")
+    return next((_taken(each, place) for each in fit), None)
 
 
-def _is_worker(pid: int, place: RunPlace) -> bool:
-    """Whether a process was started as this run's worker and leads its own session.
+def _taken(one: Candidate, place: RunPlace) -> WarmWorker:
+    return WarmWorker(one.path, one.pid, os.dup(one.pidfd), place.worker_end)
 
-    Anybody may plant a file name, and what it names will be killed with its group.
+
+def _lose_patience(place: RunPlace, seen: dict[int, float]) -> None:
+    """End a worker that stays without the wall it should have: its host then forks another one.
+
+    It may have been forked while none was wanted, or still be building. `seen` says since when each is known.
+    Raises `PlaceError` for one that can't be seen: it would be waited for in vain.
     """
-    words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    started = os.fsencode(_MODULE) in words and os.fsencode(place.directory) in words
-    return started and os.getsid(pid) == pid == os.getpgid(pid)
-
-
-def _is_walled(pid: int, place: RunPlace) -> bool:
-    """Whether the kernel says that a worker's wall stands; nothing is handed over before."""
-    return place.no_wall.exists() or level.stands_around(pid, level.probe())
-
-
-def _has_ended(pidfd: int) -> bool:
-    """Whether the process is dead; its number and its socket stay until it is reaped."""
-    poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    return bool(poll.poll(0))
+    now = time.monotonic()
+    for each in candidates(place):
+        if each.verdict == "foreign" or now - seen.setdefault(each.pid, now) < PATIENCE_S:
+            continue
+        if each.verdict == "hidden":
+            raise PlaceError(_HIDDEN)
+        if each.verdict == "bare":
+            worker = _taken(each, place)
+            worker.kill()
+            worker.close()
