@@ -171,6 +171,29 @@ def test_a_signal_ends_the_run_with_its_status_and_leaves_nobody(
     wait_until(lambda: not at.processes(), "everything to end")
 
 
+def test_a_run_that_is_ended_in_the_midst_of_a_delegation_keeps_its_result_and_leaves_nobody(
+    at: Home, workspace: Path, server: ScriptedServer
+) -> None:
+    server.add(
+        call("delegate", {"task": "Look."}, id="d", when=parent),
+        say(["I see one.", gate("never")], when=subagent),
+    )
+    line = ["go", "--session", "s", "--output-format", "stream-json"]
+    running = Run(at, workspace, *line, **openai_environment(server.base_url))
+    server.wait_for_requests(2, 30)
+    os.kill(running.process.pid, signal.SIGTERM)
+    done = running.finish()
+    assert done.status == 128 + signal.SIGTERM
+    assert done.events("subagent")[-1]["phase"] == "cancelled"
+    wait_until(lambda: not at.processes(), "everything to end")
+    server.add(say("I go on.", when=parent))
+    assert run(at, workspace, server, "go on", "--session", "s").status == 0
+    (told,) = (each for each in server.requests[-1].messages if each.get("tool_call_id") == "d")
+    result = json.loads(told["content"])
+    assert (result["status"], result["error"]["code"]) == ("partial", "cancelled")
+    assert result["summary"] == "I see one."
+
+
 def test_a_bad_setting_is_one_clear_line_and_status_2(
     at: Home, workspace: Path, server: ScriptedServer
 ) -> None:

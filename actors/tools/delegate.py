@@ -57,7 +57,6 @@ class _Fault(msgspec.Struct):
 
 class _Outcome(msgspec.Struct):
     status: str
-    summary: str
     error: _Fault | None = None
 
 
@@ -77,6 +76,6 @@ class DelegateTool:
     async def run(self, given: DelegateInput, invocation: Invocation) -> ToolOutput:
         result = await self._delegator.delegate(given, invocation)
         outcome = msgspec.json.decode(result, type=_Outcome)
-        # What a subagent had said when it was stopped is for the parent; nobody draws it.
-        display = f"{outcome.status}: {outcome.error.message if outcome.error else outcome.summary}"
+        # What a subagent says is for the parent's model; nobody draws it.
+        display = f"{outcome.status}: {outcome.error.message}" if outcome.error else outcome.status
         return ToolOutput(result, display, ok=outcome.status != "failed")

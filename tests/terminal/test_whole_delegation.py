@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.chat_script import Step, call, calls, gate, parent, say, subagent
+from tests.fakes.chat_script import Step, call, calls, gate, parent, say, status, subagent
 from tests.fakes.fido import wait_until
 from tests.fakes.scene import Whole, leave, whole
 from tests.fakes.scripted_server import ScriptedServer
@@ -121,6 +121,28 @@ def test_what_a_subagent_reports_is_for_the_parent_and_its_bar_counts_it(
         run.shows("completed  1 finding, 1 checked", "It prints one.", "ready")
         assert PRIVATE["message"].encode() in server.requests[-1].body
         assert_untold(run, run.at.log_text().encode(), "after a report")
+
+
+def test_what_a_model_server_says_of_a_subagent_is_for_the_parents_model_alone(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    (tmp_path / "secret.txt").write_text(PRIVATE["file"], encoding="utf-8")
+    echo = {"error": {"message": f"Input should be a string, got {PRIVATE['file']!r}", "type": "error"}}
+    server.add(
+        *delegation(call("read_file", {"path": "secret.txt"}, when=subagent)),
+        status(503, {"Retry-After": "1"}, body=echo, when=subagent),
+        status(400, body=echo, when=subagent),
+        say("It failed.", when=parent),
+    )
+    with whole(server, tmp_path, "--log-level", "debug", "Look at it") as run:
+        run.shows("the server failed; attempt 2")
+        run.shows("bad_request, status 400", "It failed.", "ready")
+        assert PRIVATE["file"].encode() in server.requests[-1].body
+        assert_untold(run, run.at.log_text().encode(), "after a server's error")
+        holding = [
+            line for line in run.at.everything_written().splitlines() if PRIVATE["file"].encode() in line
+        ]
+        assert {json.loads(line)["event"]["type"] for line in holding} == {"MessageAppended"}
 
 
 def test_what_a_cancelled_subagent_had_said_goes_to_the_parent_and_is_not_drawn(
