@@ -204,6 +204,29 @@ def test_a_fork_of_ten_megabytes_is_taken(workspace: Path) -> None:
     with_host(workspace, act)
 
 
+def test_what_an_exception_says_in_a_worker_is_not_in_the_log_but_where_it_was_raised_is(
+    workspace: Path,
+) -> None:
+    loop = workspace / "canary"
+    loop.symlink_to(loop)
+
+    async def act(place: RunPlace, channel: Channel) -> None:
+        meeting = await meet(place, channel)
+        refused = await meeting.link.ask(forked().start(str(loop), 1))
+        assert isinstance(refused, Refused)
+        assert refused.code == "internal_error"
+        await meeting.link.ask(Stop(reason="quit"))
+        await meeting.exit()
+
+    path = workspace / "host.log"
+    with path.open("wb") as log:
+        with_host(workspace, act, stderr=log)
+    told = path.read_text(encoding="utf-8")
+    assert "RuntimeError" in told
+    assert "self.root = root.resolve()" in told
+    assert "canary" not in told
+
+
 def test_neither_host_nor_worker_ever_has_a_key_or_a_foreign_descriptor(workspace: Path) -> None:
     secret = "sk-very-secret"
     environ = {"PATH": os.environ["PATH"], "OPENAI_API_KEY": secret, "MY_TOKEN": secret, "FIDO_MODE": "plan"}
