@@ -82,8 +82,9 @@ def test_an_honest_worker_in_a_home_reads_no_key_no_other_session_and_no_secret(
 
 
 def test_the_known_secrets_of_a_home_are_private(tmp_path: Path) -> None:
-    private = private_places({"HOME": str(tmp_path)}, tmp_path / "run")
-    assert {tmp_path / name for name in SECRETS_OF_A_HOME} <= set(private)
+    environ = {"HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path / "elsewhere")}
+    private = private_places(environ, tmp_path / "run")
+    assert {tmp_path / name for name in (*SECRETS_OF_A_HOME, "elsewhere/gh")} <= set(private)
 
 
 def test_what_fido_keeps_is_private_wherever_the_environment_puts_it(tmp_path: Path) -> None:

@@ -18,6 +18,9 @@ SECRETS_OF_A_HOME: Final = (
 )  # fmt: skip
 """Where the usual programs keep keys, passwords and cookies; a secret anywhere else is a file like others."""
 
+_CONFIG: Final = ".config/"
+"""In the place of which `XDG_CONFIG_HOME` may name another folder."""
+
 
 def private_places(environ: Mapping[str, str], run_root: Path) -> tuple[Path, ...]:
     """Files and folders, links followed; they need not be there (yet).
@@ -26,6 +29,11 @@ def private_places(environ: Mapping[str, str], run_root: Path) -> tuple[Path, ..
     """
     settings, home = user_file(environ), Path(environ.get("HOME") or Path.home())
     named = (settings.parent, settings, state_directory(environ), run_root)
-    secrets = (home / name for name in SECRETS_OF_A_HOME)
+    of_home = (home / name for name in SECRETS_OF_A_HOME)
+    of_config = (
+        settings.parents[1] / name.removeprefix(_CONFIG)
+        for name in SECRETS_OF_A_HOME
+        if name.startswith(_CONFIG)
+    )
     # Of a loop of links, `resolve` would raise; what is behind one can't be read anyway.
-    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in (*named, *secrets)))
+    return tuple(dict.fromkeys(Path(os.path.realpath(path)) for path in (*named, *of_home, *of_config)))

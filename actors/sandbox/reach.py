@@ -22,8 +22,6 @@ _FILES_OF_ETC: Final = (
 )  # fmt: skip
 _RANDOM: Final = ("/dev/urandom", "/dev/random", "/dev/zero")
 _IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
-
-
 ENTRIES: Final = 4096
 """Most entries of one folder that are allowed one by one."""
 
@@ -48,27 +46,31 @@ def inside(workspace: Path, private: Collection[Path]) -> Iterator[Allowed]:
     beside the way is allowed by itself, as it is now: what is made later in one of these few folders stays
     out of reach of this worker. A symlink needs nothing, it leads where its target may be read.
     """
-    if not any(workspace.is_relative_to(place) for place in private):
-        yield _folder(workspace, READ_DIR)
-        yield from _beside(workspace, private)
-
-
-def _beside(folder: Path, private: Collection[Path]) -> Iterator[Allowed]:
-    """A folder that is not private itself."""
-    if not any(place.is_relative_to(folder) for place in private):
-        yield _folder(folder)
+    if any(workspace.is_relative_to(place) for place in private):
         return
+    closed = frozenset(map(str, private))
+    ways = frozenset(str(parent) for place in private for parent in place.parents)
+    yield _folder(workspace, READ_DIR)
+    if str(workspace) in ways:
+        yield from _beside(str(workspace), closed, ways)
+    else:
+        yield _folder(workspace)
+
+
+def _beside(folder: str, closed: frozenset[str], ways: frozenset[str]) -> Iterator[Allowed]:
+    """What a folder on a way holds."""
     for entry in _entries(folder):
-        path = folder / entry.name
-        if path in private or entry.is_symlink():
+        if entry.path in closed or entry.is_symlink():
             continue
-        if entry.is_dir(follow_symlinks=False):
-            yield from _beside(path, private)
+        if not entry.is_dir(follow_symlinks=False):
+            yield Allowed(Path(entry.path), READ_FILE, follow=False)
+        elif entry.path in ways:
+            yield from _beside(entry.path, closed, ways)
         else:
-            yield Allowed(path, READ_FILE, follow=False)
+            yield Allowed(Path(entry.path), _READ, stat.S_IFDIR, follow=False)
 
 
-def _entries(folder: Path) -> "list[os.DirEntry[str]]":
+def _entries(folder: str) -> "list[os.DirEntry[str]]":
     try:
         with os.scandir(folder) as entries:
             return list(itertools.islice(entries, ENTRIES))
