@@ -247,11 +247,9 @@ def _problem(result: DelegateResult) -> Problem | None:
 
 async def _hand_in(one: _Delegation, link: Link, within_s: float) -> None:
     """Ask for what there is; told first, so that the end of its request is no surprise to the worker."""
-    telling = asyncio.ensure_future(link.ask(HandIn(agent_id=one.fork.agent_id, reason="timeout"), within_s))
-    await asyncio.sleep(0)
-    one.relay.hand_in()
+    asyncio.get_running_loop().call_soon(one.relay.hand_in)
     with contextlib.suppress(IpcError):
-        await telling
+        await link.ask(HandIn(agent_id=one.fork.agent_id, reason="timeout"), within_s)
 
 
 async def _gone(worker: WarmWorker, relay: Relay) -> None:
