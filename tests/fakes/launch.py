@@ -1,7 +1,9 @@
 """Starts our own modules as real processes, and waits for the ends of processes."""
 
+import contextlib
 import os
 import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -41,8 +43,10 @@ def script(code: str, *arguments: object, **options: Any) -> "subprocess.Complet
 class Watched:
     """A process that is no child of ours, held so that its number can't come to mean another."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self, pid: int, *, last: bool = False) -> None:
+        """`last`: it is killed when we are done, whatever has come of it."""
         self.pid = pid
+        self._last = last
         self._pidfd = os.pidfd_open(pid)
 
     def ends_within(self, seconds: float = DEADLINE_S) -> bool:
@@ -54,4 +58,7 @@ class Watched:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self._last:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
         os.close(self._pidfd)

@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ from actors.sandbox.private import private_places
 from actors.sandbox.quarters import LOG, Quarters, keep_standard_streams, move_in
 from actors.sandbox.wall import Wall, limit
 from actors.worker_host import WorkerHost
+from ipc import kernel
 from ipc.endpoints import RunPlace
 from tests.fakes import other_kernel
 from tests.fakes.burglar import attempt
@@ -30,10 +32,13 @@ from tests.fakes.launch import DEADLINE_S, launch
 from tests.fakes.reaches import REACHES
 from tests.fakes.writes import WRITES
 
+CLINGS_S = 30.0
+"""After that even a worker that nothing ends has ended."""
+
 
 def main(argv: list[str]) -> int:
     """`KIND RUN_DIR UID GIVEN [ANSWER...] actors.worker`: fork workers as that user, on another kernel."""
-    kind, run_dir, uid, told, *kernel, _ = argv
+    kind, run_dir, uid, told, *answers, _ = argv
     given = json.loads(told)
     keep_standard_streams()
     place = RunPlace.open(run_dir)
@@ -46,7 +51,8 @@ def main(argv: list[str]) -> int:
         os.setgroups([])
         os.setresgid(int(uid), int(uid), int(uid))
         os.setresuid(int(uid), int(uid), int(uid))
-    for each in kernel:
+    kernel.die_with_parent(os.getppid(), signal.SIGTERM)  # another user's was cleared
+    for each in answers:
         other_kernel.become(getattr(other_kernel, each))
     if kind == "older":
         return _be_older(place, life, given["landlock"])
@@ -87,11 +93,11 @@ def _break_in(quarters: Quarters, given: Mapping[str, Any]) -> int:
 
 
 def _cling(_: Quarters) -> int:
-    """Try to outlive the host; every call may fail."""
+    """Try to outlive the host for a while; every call may fail."""
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_IGN)
     ctypes.CDLL(None).prctl(1, 0, 0, 0, 0)
-    signal.pause()
+    time.sleep(CLINGS_S)
     return 0
 
 

@@ -182,7 +182,7 @@ def memory_bytes() -> int:
 def test_a_worker_ends_with_its_host_whatever_it_has_tried(uid: int) -> None:
     with town(uid) as around, hosted("clings", around.place, uid, {}) as host:
         worker = asyncio.run(warm(around.place))
-        with Watched(worker) as process:
+        with Watched(worker, last=True) as process:
             host.kill()
             assert process.ends_within()
 
