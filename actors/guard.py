@@ -18,6 +18,8 @@ ENDS: Final = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
 STOPS: Final = frozenset({signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
 """Signals by which a terminal or its shell stops a job."""
 FAILED: Final = 1
+PATIENCE_S: Final = 5.0
+"""For work that was told to end: a supervisor needs two seconds, a busy machine some more."""
 
 
 def main(argv: list[str]) -> int:
@@ -31,19 +33,24 @@ def main(argv: list[str]) -> int:
     return guard(carry_out)
 
 
-def guard(work: Callable[[], int]) -> int:
-    """Do the work in a child; return its exit status when all that it started has ended."""
+def guard(work: Callable[[], int], patience_s: float = PATIENCE_S) -> int:
+    """Do the work in a child; return its exit status when all that it started has ended.
+
+    `patience_s` is how long the work may take to end when a signal asks for it; then it is killed.
+    """
     terminal = SavedTerminal()
     kernel.adopt_orphans()
     kernel.hide_memory()  # the environment may hold a key
-    watched = {signal.SIGCHLD, signal.SIGTSTP} | {number for number in ENDS if not _is_ignored(number)}
+    watched = {signal.SIGCHLD, signal.SIGTSTP, signal.SIGALRM} | {
+        number for number in ENDS if not _is_ignored(number)
+    }
     before = signal.pthread_sigmask(signal.SIG_BLOCK, watched)
     guarding = os.getpid()
     child = os.fork()
     if child == 0:
         kernel.die_with_parent(guarding, signal.SIGTERM)
         kernel.leave(_status_of(work, before))
-    status = _wait_for(child, watched)
+    status = _wait_for(child, watched, patience_s)
     _sweep()
     terminal.restore()
     return status if status >= 0 else _killed(-status)
@@ -58,7 +65,7 @@ def _status_of(work: Callable[[], int], mask: Set[int]) -> int:
         return 128 + signal.SIGINT
 
 
-def _wait_for(child: int, watched: Set[signal.Signals]) -> int:
+def _wait_for(child: int, watched: Set[signal.Signals], patience_s: float) -> int:
     """Exit status of the child, or minus its signal; adopted orphans are reaped on the way."""
     while True:
         came = signal.sigwaitinfo(watched)
@@ -68,9 +75,19 @@ def _wait_for(child: int, watched: Set[signal.Signals]) -> int:
                 return status
         elif came.si_signo == signal.SIGTSTP:
             continue  # for the group: a screen puts its terminal in order first, then stops, and we follow
-        elif came.si_signo != signal.SIGINT or came.si_code <= 0:  # Ctrl-C went to the whole group
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, came.si_signo)
+        elif came.si_signo == signal.SIGALRM:
+            _send(child, signal.SIGKILL)
+        else:
+            if not signal.getitimer(signal.ITIMER_REAL)[0]:  # asking again lengthens nothing
+                signal.setitimer(signal.ITIMER_REAL, patience_s)
+            if came.si_signo != signal.SIGINT or came.si_code <= 0:  # Ctrl-C went to the whole group
+                _send(child, came.si_signo)
+            _send(child, signal.SIGCONT)  # it may stand still
+
+
+def _send(child: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, number)
 
 
 def _look_at(child: int) -> int | None:

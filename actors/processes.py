@@ -41,6 +41,12 @@ FRONTS: Final = ("ui", "headless")
 FIRST_FRAME_S: Final = 1.0
 """Longest time that a screen has two processors to itself and the parent."""
 ENDS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+GUARD_LOST: Final = (
+    "the first process of Fido was killed; everything it had started was ended, too. "
+    "The plan and the session are on disk: fido sessions lists them."
+)
+AT_A_SCREEN: Final = " Press Enter for the prompt."
+"""The shell wrote it while the screen still stood, and it went with the screen."""
 KEPT_LOGS: Final = 20
 FAILED: Final = 1
 NOT_STARTED: Final = 127
@@ -156,7 +162,7 @@ def supervise(
     place: "RunPlace", front: "ActorName", commands: "Mapping[str, Sequence[str]] | None" = None
 ) -> int:
     """Run a front and the services until the front is done; return the exit status of `fido`."""
-    terminal = SavedTerminal()
+    guard, terminal = os.getppid(), SavedTerminal()
     kernel.adopt_orphans()
     signal.signal(signal.SIGTSTP, signal.SIG_IGN)  # we stop when the front has stopped
     for number in ENDS:
@@ -188,8 +194,10 @@ def supervise(
         end_all()
         terminal.restore()
         place.remove()
-    if last_words:
-        say(last_words)
+        if os.getppid() != guard:
+            last_words = GUARD_LOST + (AT_A_SCREEN if front == "ui" else "")
+        if last_words:
+            say(last_words)
     return status
 
 

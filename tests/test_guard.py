@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.guard import PATIENCE_S
 from actors.saved_terminal import RESET
 from tests.fakes.fido import parent_of, wait_until
 from tests.fakes.launch import ROOT, script
@@ -20,6 +21,7 @@ from tests.fakes.terminal import TerminalProgram
 
 START = "import os, signal, subprocess, sys, time\nfrom actors.guard import guard\n"
 SCREEN = {"ui": "screen", **WELL}
+JOB_SHELL = ["bash", "--norc", "--noprofile", "-i"]
 
 
 @pytest.fixture
@@ -28,10 +30,10 @@ def on() -> Iterator[Stage]:
         yield made
 
 
-def guarded(work: str) -> "subprocess.CompletedProcess[str]":
+def guarded(work: str, patience_s: float = PATIENCE_S) -> "subprocess.CompletedProcess[str]":
     """Guard a piece of work."""
     lines = "\n".join(f"    {line}" for line in work.strip().split("\n"))
-    return script(f"{START}def work():\n{lines}\nsys.exit(guard(work))")
+    return script(f"{START}def work():\n{lines}\nsys.exit(guard(work, {patience_s}))")
 
 
 # --- without a terminal ------------------------------------------------------------------------------
@@ -83,6 +85,39 @@ while True:
 
 
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_work_that_stands_still_is_resumed_to_end(number: str) -> None:
+    ran = guarded(
+        f"""
+signal.signal(signal.{number}, lambda number, _: sys.exit(40 + number))
+strike = f"kill -STOP {{os.getpid()}}; kill -{number[3:]} {{os.getppid()}}"
+striker = subprocess.Popen(["sh", "-c", strike])
+while True:
+    signal.pause()
+"""
+    )
+    assert ran.returncode == 40 + signal.Signals[number]
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_work_that_does_not_end_when_told_is_killed_with_all_it_has_started(number: str) -> None:
+    """It hears nothing, and stands still again whenever it is resumed."""
+    ran = guarded(
+        f"""
+signal.signal(signal.{number}, signal.SIG_IGN)
+signal.signal(signal.SIGCONT, lambda *_: os.kill(os.getpid(), signal.SIGSTOP))
+print(subprocess.Popen(["sleep", "1000"], stdout=subprocess.DEVNULL, start_new_session=True).pid, flush=True)
+os.kill(os.getppid(), signal.{number})
+while True:
+    signal.pause()
+""",
+        patience_s=0.2,
+    )
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("fido: killed by SIGKILL; everything it had started was ended")
+    assert not Path(f"/proc/{int(ran.stdout)}").exists()
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_work_that_a_signal_ended_needs_no_words(number: str) -> None:
     signals = f"signal.signal(signal.{number}, signal.SIG_DFL)\nos.kill(os.getpid(), signal.{number})"
     ran = guarded(signals)
@@ -114,6 +149,19 @@ return 0
 
 def on_terminal(on: Stage, **players: str) -> TerminalProgram:
     return TerminalProgram(on.command("ui", **players), environment=on.environment)
+
+
+@contextlib.contextmanager
+def in_a_shell(on: Stage, tmp_path: Path) -> Iterator[TerminalProgram]:
+    """A screen that bash has started as a job."""
+    start = tmp_path / "start"
+    words = " ".join(f"'{word}'" for word in on.command("ui", **SCREEN))
+    start.write_text(f"exec {words}\n", encoding="utf-8")
+    environment = on.environment | {"PS1": "ready> "}
+    with TerminalProgram(JOB_SHELL, environment=environment) as terminal:
+        terminal.until(lambda: "ready>" in terminal.text)
+        terminal.type(f"sh {start}\r")
+        yield terminal
 
 
 def drawn(on: Stage, terminal: TerminalProgram, number: int = 1) -> int:
@@ -164,6 +212,29 @@ def test_the_terminal_comes_back_whoever_is_killed(on: Stage, name: str) -> None
         os.kill(supervisor if name == "supervisor" else parent_of(supervisor), signal.SIGKILL)
         wait_until(lambda: not left_on(on), "everything to end")
         assert given_back(terminal)
+        assert re.search(r"fido:.*killed.*fidosessionslists", "".join(terminal.text.split()))
+
+
+def test_a_person_whose_guard_is_killed_reads_so_and_gets_the_prompt(on: Stage, tmp_path: Path) -> None:
+    with in_a_shell(on, tmp_path) as terminal:
+        os.kill(parent_of(parent_of(drawn(on, terminal))), signal.SIGKILL)
+        terminal.until(lambda: "PressEnterfortheprompt." in "".join(terminal.text.split()), "a word")
+        assert on_main_screen(terminal)
+        terminal.type("\recho $((6*7))\r")
+        terminal.until(lambda: "42" in terminal.text, "the shell's answer")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_the_terminal_comes_back_from_a_supervisor_that_stands_still(
+    on: Stage, number: signal.Signals
+) -> None:
+    with on_terminal(on, **SCREEN) as terminal:
+        supervisor = parent_of(drawn(on, terminal))
+        os.kill(supervisor, signal.SIGSTOP)
+        os.kill(parent_of(supervisor), number)
+        wait_until(lambda: not left_on(on), "everything to end", PATIENCE_S)
+        assert given_back(terminal)
+        assert terminal.process.returncode == 128 + number
 
 
 def test_a_screen_that_keeps_breaking_ends_in_one_line_on_a_terminal_in_order(on: Stage) -> None:
@@ -202,20 +273,11 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end(on: Stage) -> None:
         assert terminal.modes == terminal.modes_before
 
 
-JOB_SHELL = ["bash", "--norc", "--noprofile", "-i"]
-
-
 @pytest.mark.parametrize("whom", ["screen", "group"])
 def test_a_stopped_screen_gives_the_shell_its_terminal_and_comes_back(
     on: Stage, tmp_path: Path, whom: str
 ) -> None:
-    start = tmp_path / "start"
-    words = " ".join(f"'{word}'" for word in on.command("ui", **SCREEN))
-    start.write_text(f"exec {words}\n", encoding="utf-8")
-    environment = on.environment | {"PS1": "ready> "}
-    with TerminalProgram(JOB_SHELL, environment=environment) as terminal:
-        terminal.until(lambda: "ready>" in terminal.text)
-        terminal.type(f"sh {start}\r")
+    with in_a_shell(on, tmp_path) as terminal:
         screen = drawn(on, terminal)
         guard = parent_of(parent_of(screen))
         (os.killpg if whom == "group" else os.kill)(guard if whom == "group" else screen, signal.SIGTSTP)

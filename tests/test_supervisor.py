@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from actors.process_tree import children, descendants
+from actors.processes import GUARD_LOST
 from actors.supervisor import SUSPEND
 from ipc.bus import Follower
 from ipc.channel import Channel
@@ -168,6 +169,8 @@ def test_when_guard_or_supervisor_is_killed_everything_ends(on: Stage, name: str
     if name == "supervisor":
         assert status == 1
         assert said.startswith("fido: killed by SIGKILL; everything it had started was ended")
+    else:
+        assert said == f"fido: {GUARD_LOST}\n"
 
 
 def test_a_supervisor_that_was_stopped_for_a_while_goes_on(on: Stage) -> None:

@@ -160,6 +160,7 @@ def test_the_terminal_is_given_back_when_the_process_above_the_screen_is_killed(
             run.all_end()
             fault.took(time.monotonic() - struck)
             fault.note(orphans=len(run.at.processes()))
+            wait_until(lambda: not run.terminal.take() and "killed" in run.terminal.text, "a word")
             assert run.terminal.is_given_back
 
 
