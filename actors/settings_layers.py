@@ -34,7 +34,7 @@ class Layer:
 
 
 def read_file(path: Path) -> Layer:
-    """Read a TOML file; a missing one is an empty layer. Raises `SettingsError`."""
+    """Read a TOML file; a missing or empty one is an empty layer. Raises `SettingsError`."""
     try:
         with open(open_regular(path), "rb") as file:
             raw = file.read(SIZE_LIMIT + 1)
@@ -46,8 +46,6 @@ def read_file(path: Path) -> Layer:
         raise SettingsError(f"{path}: larger than {SIZE_LIMIT} bytes, so it is no settings file")
     if raw.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
         raise SettingsError(f"{path}: starts with a byte order mark; save it as UTF-8 without one")
-    if not raw.strip():
-        raise SettingsError(f"{path}: is empty; write a setting into it or delete it")
     try:
         return Layer(str(path), tomllib.loads(raw.decode("utf-8")))
     except UnicodeDecodeError as error:

@@ -50,6 +50,14 @@ def test_without_key_and_url_the_built_in_model_answers(home: Home) -> None:
     assert home.load(OPENAI_API_KEY="", OPENAI_BASE_URL=" ").offline
 
 
+@pytest.mark.parametrize("text", ["", "\n", " \n\t\n", "# nothing yet\n"])
+def test_a_file_with_nothing_in_it_sets_nothing(home: Home, text: str) -> None:
+    before = home.load()
+    for path in (home.user, home.project):
+        path.write_text(text, encoding="utf-8")
+    assert home.load() == before
+
+
 def test_flags_beat_environment_beats_workspace_beats_user_beats_defaults(home: Home) -> None:
     seen = [home.load()]
     home.user.write_text('model = "user"', encoding="utf-8")
@@ -109,7 +117,6 @@ def test_fido_variables_win_over_those_of_openai(home: Home) -> None:
         ('mode = "fast"', ["mode", "'plan', 'agent' or 'yolo'"]),
         ('base_url = "localhost:11434"', ["base_url", "http://"]),
         ("model = 3 4", ["is not TOML", "line 1"]),
-        ("", ["is empty"]),
         ("\ufeffmodel = 'x'", ["byte order mark"]),
         (
             '[permissions.tools]\npach = "allow"',
