@@ -40,6 +40,8 @@ def test_best_effort_works_behind_what_there_is_and_warns(level: Level) -> None:
     assert found.problem is None
     assert found.notice.level == "warning"
     assert level.sentence[1:] in found.notice.message
+    assert level.next_step in found.next_step
+    assert "set sandbox" not in found.next_step.lower()  # it says so already
 
 
 @pytest.mark.parametrize("level", [WHOLE, *LACKING])
@@ -48,3 +50,12 @@ def test_a_wall_that_is_turned_off_is_never_silent(level: Level) -> None:
     assert (found.whole, found.problem) == (False, None)
     assert found.notice.level == "warning"
     assert '"off"' in found.notice.message
+
+
+def test_whoever_turned_the_wall_off_is_told_the_way_to_what_this_kernel_has() -> None:
+    assert 'sandbox = "require"' in standing("off", WHOLE).next_step
+    for level in LACKING:
+        told = standing("off", level).next_step
+        assert level.next_step in told
+        assert "require" not in told  # there it would be no delegation at all
+        assert ("best-effort" in told) == (level.landlock > 0 or level.seccomp)

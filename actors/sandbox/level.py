@@ -12,7 +12,6 @@ _GET_LANDLOCK: Final = (
     "system calls through."
 )
 _GET_SECCOMP: Final = "Use a kernel with seccomp filters, on x86_64 or aarch64."
-_DO_WITHOUT: Final = "Or set sandbox to best-effort: a subagent is then held by what there is, and by policy."
 
 _WALLED: Final = {"NoNewPrivs": 1, "CapInh": 0, "CapPrm": 0, "CapEff": 0, "CapAmb": 0}
 """Of /proc/PID/status; the bounding set means nothing to who can gain no privileges."""
@@ -49,11 +48,8 @@ class Level(NamedTuple):
 
     @property
     def next_step(self) -> str:
-        """What a person can do about it; empty when the wall is complete."""
-        if self.complete:
-            return ""
-        missing = [_GET_LANDLOCK] * (not self.landlock) + [_GET_SECCOMP] * (not self.seccomp)
-        return " ".join([*missing, _DO_WITHOUT])
+        """How to get what the kernel lacks; empty when the wall is complete."""
+        return " ".join([_GET_LANDLOCK] * (not self.landlock) + [_GET_SECCOMP] * (not self.seccomp))
 
 
 @functools.cache
