@@ -2,7 +2,7 @@
 
 import pytest
 
-from ipc.messages import SubagentActivityChanged, TurnStarted, Usage
+from ipc.messages import SubagentActivityChanged, ToolStarted, TurnStarted, Usage
 from tests.fakes.facts import activity, finished, session
 from tests.fakes.screen import Desktop, working
 from ui import figures, theme
@@ -12,6 +12,13 @@ from ui.widgets.row import width
 WIDTHS = [40, 60, 80, 120, 200]
 TURN = (session(), TurnStarted(turn=1, prompt="x"))
 USED = Usage(prompt_tokens=12_000, cached_tokens=9_000, completion_tokens=300, cost_usd=0.0042)
+
+
+WORKS = activity("read_file", elapsed_ms=60_000)
+
+
+def begun(name: str, call_id: str = "") -> ToolStarted:
+    return ToolStarted(call_id=call_id or name, name=name, summary="x")
 
 
 def bar(desk: Desktop) -> str:
@@ -81,8 +88,17 @@ def test_tokens_and_cost_of_the_delegation_are_told_as_they_grow(columns: int) -
 
 def test_delegations_that_wait_are_counted() -> None:
     desk = working(80).tell(activity("starting", queued=2, usage=USED))
-    assert "2 queued  12.3k tokens" in desk.lines[1]
-    assert "queued" not in desk.tell(activity("starting")).lines[1]
+    assert "2 more wait  12.3k tokens" in desk.lines[1]
+    assert "1 more waits" in desk.tell(activity("starting", queued=1)).lines[1]
+    assert "wait" not in desk.tell(activity("starting")).lines[1]
+
+
+def test_nothing_waits_behind_a_delegation_that_was_cancelled_or_a_turn_that_is_over() -> None:
+    desk = working(80).tell(activity("cancelled", queued=2, active=False))
+    assert "wait" not in desk.lines[1]
+    desk = working(80).tell(activity("partial", queued=2, active=False))
+    assert "2 more wait" in desk.lines[1]
+    assert "wait" not in desk.tell(finished(status="cancelled")).lines[1]
 
 
 def test_what_gives_way_is_the_detail_and_never_the_figures() -> None:
@@ -159,13 +175,30 @@ def test_a_snapshot_that_tells_nothing_new_does_not_turn_the_clocks_back() -> No
     assert bar(desk).endswith(" 0:10")
 
 
-def test_the_clocks_of_what_a_new_screen_finds_move() -> None:
+def test_the_clocks_of_what_a_new_screen_finds_move_and_say_that_it_may_be_more() -> None:
     desk = Desktop()
-    facts = (session(), TurnStarted(turn=1, prompt="x"), activity("read_file", elapsed_ms=60_000))
-    rebuild(desk.view.state, "parent", facts, desk.now)
-    assert bar(desk).endswith(" 1:00")
-    assert bar(desk.wait(3)).endswith(" 1:03")
-    assert "working 0:03" in desk.lines[0]
+    rebuild(desk.view.state, "parent", (*TURN, begun("list_files"), begun("delegate"), WORKS), desk.now)
+    assert bar(desk).endswith(" 1:00+")
+    assert bar(desk.wait(3)).endswith(" 1:03+")
+    assert "working 1:03+" in desk.lines[0]
+    assert " 1:03+" in desk.line_with("● delegate")
+    assert " 0:03+" in desk.line_with("● list_files")
+    desk.tell(activity("reasoning", elapsed_ms=90_000))
+    assert bar(desk).endswith(" 1:30")
+    assert "+" not in desk.tell(TurnStarted(turn=2, prompt="y")).lines[0]
+
+
+def test_which_of_several_delegations_works_is_not_guessed() -> None:
+    desk = Desktop()
+    rebuild(desk.view.state, "parent", (*TURN, begun("delegate"), begun("delegate", "2"), WORKS), desk.now)
+    assert "1:00" not in desk.line_with("● delegate")
+
+
+def test_a_snapshot_keeps_the_clock_of_a_tool_that_was_seen_starting() -> None:
+    desk = Desktop().tell(*TURN, begun("delegate")).wait(7)
+    rebuild(desk.view.state, "parent", (*TURN, begun("delegate"), begun("rm", "2")), desk.now)
+    assert desk.line_with("● delegate").split("│")[0].rstrip().endswith(" 0:07")
+    assert desk.line_with("● rm").split("│")[0].rstrip().endswith(" 0:00+")
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -19,7 +19,7 @@ from ipc.messages import (
 )
 from tests.fakes.facts import approval, finished, session
 from ui import keys
-from ui.desk import LEAVE_WINDOW_S, Desk, Send
+from ui.desk import LEAVE_WINDOW_S, SILENT, Desk, Send
 from ui.state import ViewState, apply, rebuild
 
 
@@ -111,6 +111,14 @@ def test_the_first_interrupt_of_a_turn_stops_it_and_a_stuck_one_can_be_left() ->
     assert desk.message is None
     assert desk.interrupt(state, 10.1) == [CancelTurn()]
     assert desk.interrupt(state, 10.2) == ["leave"]
+
+
+def test_two_interrupts_leave_a_turn_whose_agent_does_not_answer() -> None:
+    desk, state = Desk(), running()
+    state.cut_off = True
+    assert desk.interrupt(state, 10.0) == [CancelTurn()]
+    desk.failed(CancelTurn(), "no_answer", SILENT, "")
+    assert desk.interrupt(state, 11.0) == ["leave"]
 
 
 def test_a_refused_message_is_sent_again_when_the_parent_is_free() -> None:

@@ -131,12 +131,38 @@ def test_a_failed_tool_says_why() -> None:
     assert "no rule" in desk.text
 
 
-@pytest.mark.parametrize(("status", "word"), [("denied", "denied"), ("cancelled", "stopped")])
+@pytest.mark.parametrize(("status", "word"), [("denied", "denied"), ("cancelled", "cancelled")])
 def test_how_a_tool_ended_is_said_in_a_word(status: str, word: str) -> None:
     desk = Desktop().tell(
         ToolFinished(call_id="1", name="rm", status=status, duration_ms=0, display="")  # type: ignore[arg-type]
     )
     assert word in desk.line_with("rm")
+
+
+@pytest.mark.parametrize(
+    ("status", "display", "sign", "word", "below"),
+    [
+        ("ok", "completed", "✓ delegate", "", ""),
+        ("ok", "partial: The worker was killed.", "! delegate", "partial", "The worker was killed."),
+        ("ok", "partial", "! delegate", "partial", ""),
+        ("error", "failed: The worker was killed.", "✗ delegate", "failed", "The worker was killed."),
+        ("error", "Wrong input: no task.", "✗ delegate", "failed", "Wrong input: no task."),
+        ("cancelled", "failed: The delegation was cancelled.", "◌ delegate", "cancelled", ""),
+    ],
+)
+def test_the_row_of_a_delegation_says_what_its_bar_says(
+    status: str, display: str, sign: str, word: str, below: str
+) -> None:
+    desk = Desktop(120).tell(
+        ToolStarted(call_id="1", name="delegate", summary="Look"),
+        ToolFinished(call_id="1", name="delegate", status=status, duration_ms=0, display=display),  # type: ignore[arg-type]
+    )
+    assert sign in desk.text
+    left = [line.split(" │ ")[0] for line in desk.lines]
+    row = next(at for at, line in enumerate(left) if sign in line)
+    assert word in left[row]
+    assert left[row + 1].strip() == below
+    assert ("partial" in desk.text) + ("failed" in desk.text) == (word in ("partial", "failed"))
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

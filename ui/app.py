@@ -71,6 +71,7 @@ class App:
         self._news: deque[News] = deque()
         self._next_frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
+        self._left = False
 
     def run(self) -> None:
         """Draw until the person leaves or a signal ends it. Raises what went wrong in a callback."""
@@ -82,6 +83,7 @@ class App:
         except urwid.InputClosedError:
             log.info("the terminal was closed")
         finally:
+            self._left = True
             if self._errands.wires is not None:
                 self._errands.wires.close()
 
@@ -140,6 +142,8 @@ class App:
 
     def _draw(self) -> None:
         self._next_frame = None
+        if self._left:  # the loop goes on for a moment, the screen does not
+            return
         self._drawn_at = self._loop.time()
         self._take_news()
         self._main.draw_screen()
@@ -183,8 +187,10 @@ class App:
                     self._errands.send(order)
 
     def _exit(self) -> None:
-        # Raised in a task, urwid would never see it.
-        self._loop.call_soon(_leave_loop)
+        """End the screen, once: after the first nobody catches what ends urwid's loop."""
+        if not self._left:
+            self._left = True
+            self._loop.call_soon(_leave_loop)  # raised in a task, urwid would never see it
 
 
 def _wall() -> datetime:

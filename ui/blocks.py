@@ -14,6 +14,8 @@ LINE_LIMIT: Final = 2_000
 """Characters of one block; a longer line goes on in the next block."""
 
 TextKind = Literal["prompt", "answer", "reasoning"]
+Outcome = ToolStatus | Literal["partial"]
+"""How a call ended, as a person is told: a delegation can be half done."""
 
 # Terminals disagree about the width of joined emoji; without joiners and selectors all agree.
 _STEADY: Final = {0x09: "    ", 0x200D: None, 0xFE0F: None}
@@ -37,10 +39,12 @@ class ToolBlock:
     name: str
     summary: str
     started_at: float | None
-    """Monotonic seconds; None when it was not seen starting."""
+    """Monotonic seconds; None in the past of a snapshot."""
     first: bool
     """Whether something else than a tool call stands above."""
-    status: ToolStatus | None = None
+    longer: bool = False
+    """Whether it was not seen starting: it runs for longer than is known."""
+    status: Outcome | None = None
     """None while it runs."""
     duration_ms: int = 0
     detail: str = ""
@@ -108,7 +112,7 @@ class Transcript:
         self.blocks.append(block)
         self.running[call_id] = block
 
-    def finish_tool(self, call_id: str, name: str, status: ToolStatus, duration_ms: int, detail: str) -> None:
+    def finish_tool(self, call_id: str, name: str, status: Outcome, duration_ms: int, detail: str) -> None:
         """Give a tool call its result."""
         if call_id not in self.running:
             self.start_tool(call_id, name, "", None)

@@ -59,6 +59,11 @@ class Message:
         return " ".join(self.text.split())
 
 
+SILENT: Final = (
+    "The agent does not answer: it ended, was stopped, or is busy. "
+    f"Wait, or press {keys.shown('interrupt')} twice to leave."
+)
+"""Said for as long as it is so."""
 _UNDOING: Final = Message("info", "Taking the last changes back.")
 _REDOING: Final = Message("info", "Making the changes again.")
 
@@ -163,8 +168,9 @@ class Desk:
         return [CancelTurn()]
 
     def interrupt(self, state: ViewState, now: float) -> list[Order]:
-        """Do what Ctrl-C does now: as Esc, but it leaves when it is pressed twice with nothing to stop."""
-        if self.overlay is not None or (state.conversation.busy and not self.stopping):
+        """Do what Ctrl-C does now: as Esc, but pressed twice it leaves, with nothing to stop or nobody to."""
+        stops = state.conversation.busy and not self.stopping and not state.cut_off
+        if self.overlay is not None or stops:
             return self.cancel(state)
         if now < self._leave_until:
             return ["leave"]

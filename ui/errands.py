@@ -1,12 +1,11 @@
 """Orders of the person carried to the other processes, and what comes back of them."""
 
 import asyncio
-import contextlib
 import os
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Final, Literal
 
-from ipc.errors import IpcError, PeerGone
+from ipc.errors import IpcError, LocalFault, PeerGone
 from ipc.messages import (
     Accepted,
     AnyReply,
@@ -24,7 +23,7 @@ from ipc.messages import (
     UndoTurn,
 )
 from ui.blocks import steady
-from ui.desk import Message, Send
+from ui.desk import SILENT, Message, Send
 from ui.state import apply
 from ui.view import View
 
@@ -59,6 +58,7 @@ class Errands:
         self._draw = draw
         self._tasks: set[asyncio.Task[None]] = set()
         self._probing = False
+        self._leaving = False
 
     def send(self, order: Send) -> None:
         """Carry an order to its owner."""
@@ -71,8 +71,13 @@ class Errands:
             self._start(self._probe())
 
     def leave(self, reason: Literal["quit", "suspend"], leave: Callable[[], None]) -> None:
-        """End the run when it is ours, then call `leave`. A run that we were attached to goes on."""
-        self._start(self._leave(reason, leave))
+        """End the run when it is ours, then call `leave`. A run that we were attached to goes on.
+
+        A supervisor that does not take it keeps the run, and the screen stays to say so.
+        """
+        if not self._leaving:
+            self._leaving = True
+            self._start(self._leave(reason, leave))
 
     async def _send(self, order: Send) -> None:
         to_store = isinstance(order, GetPlan | ClearPlan)
@@ -81,9 +86,11 @@ class Errands:
                 raise PeerGone("nothing is connected yet")
             deadline = LONG_DEADLINE_S if isinstance(order, UndoTurn | RedoTurn) else DEADLINE_S
             reply = await self.wires.ask("plan_store" if to_store else "parent", order, deadline)
-        except IpcError as error:
-            whom = "plan store" if to_store else "agent"
-            self._failed(order, "no_answer", f"The {whom} did not answer: {error}.", "Try again.")
+        except LocalFault as error:
+            self._failed(order, "not_sent", f"This can not be sent: {error}.", "")
+        except IpcError:
+            silent = "The plan store does not answer. Wait, then try again." if to_store else SILENT
+            self._failed(order, "no_answer", silent, "")
         else:
             self._answered(order, reply)
         self._draw()
@@ -148,9 +155,22 @@ class Errands:
         news = self._view.state.processes.get("ui")
         ours = isinstance(news, ProcessStarted) and news.pid == os.getpid()
         if ours and self.wires is not None:
-            with contextlib.suppress(IpcError):
+            try:
                 await self.wires.ask("supervisor", Stop(reason=reason), SHORT_DEADLINE_S)
+            except IpcError:
+                self._stay()
+                return
         leave()
+
+    def _stay(self) -> None:
+        """Say why the screen is still there; a supervisor that has ended takes it along anyway."""
+        self._leaving = False
+        self._view.desk.message = Message(
+            "error",
+            f"Fido's supervisor (process {os.getppid()}) does not answer. Wait and leave again, "
+            f"or end it from another terminal: kill -9 {os.getppid()}",
+        )
+        self._draw()
 
     def _start(self, work: Coroutine[None, None, None]) -> None:
         task = self._loop.create_task(work)

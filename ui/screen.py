@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
-from ui.desk import Message
+from ui.desk import SILENT, Message
 from ui.view import View
 from ui.widgets import activity_bar, header, plan_panel, status_line
 from ui.widgets.approval import AskForm
@@ -153,6 +153,8 @@ class Screen(urwid.Widget):
         message = desk.message
         if message is None and desk.opening:
             message = Message("info", f"Opening {desk.opening}{self.view.glyphs.ellipsis}")
+        elif message is None and self.view.state.cut_off and self.view.state.parent_lost is None:
+            message = Message("warning", SILENT)
         if message is None or room <= 0:
             return []
         role, mark = LEVEL_ROLE[message.level], f" {self.view.glyphs.level[message.level]} "

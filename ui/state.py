@@ -31,13 +31,14 @@ from ipc.messages import (
     SubagentActivityChanged,
     ToolFinished,
     ToolStarted,
+    ToolStatus,
     TurnFinished,
     TurnStarted,
     UsageReported,
 )
 from ipc.terminal_text import clean_line
 from ui import figures
-from ui.blocks import Transcript, steady
+from ui.blocks import Outcome, Transcript, steady
 
 Source = Literal["parent", "plan_store", "supervisor"]
 
@@ -61,6 +62,8 @@ class Activity:
     fact: SubagentActivityChanged
     seen_at: float | None
     """Monotonic seconds when it was heard; None when it came with a snapshot."""
+    longer: bool = False
+    """Whether it came with a snapshot, so that the subagent works for longer than is known."""
     before: str = ""
     """What the subagent did last, while it does nothing but think."""
 
@@ -78,7 +81,9 @@ class Conversation:
     turn: int = 0
     running: bool = False
     running_since: float | None = None
-    """Monotonic seconds; None when the turn was not seen starting."""
+    """Monotonic seconds; None when no turn runs."""
+    running_longer: bool = False
+    """Whether the turn was not seen starting: it runs for longer than is known."""
     said: list[str] = field(default_factory=list)
     """The turn's last message as it streamed, in pieces."""
     next_message: bool = False
@@ -152,15 +157,38 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: f
 
 
 def _keep_clocks(talk: Conversation, before: Conversation, now: float | None) -> None:
-    """Let clocks go on over a snapshot, which knows no times; what was not known before begins at `now`."""
-    if talk.running:
-        known_turn = before.running and talk.turn == before.turn
-        talk.running_since = before.running_since if known_turn else now
+    """Let clocks go on over a snapshot, which knows no times but how long the subagent had worked.
+
+    What was not known before has gone on at least since `now`, and since what it waits for has.
+    """
+    worked_since = _keep_activity(talk, before, now)
+    known_turn = before.running and talk.turn == before.turn
+    if talk.running and known_turn:
+        talk.running_since, talk.running_longer = before.running_since, before.running_longer
+    elif talk.running:
+        talk.running_since, talk.running_longer = worked_since, True
+    running = talk.transcript.running
+    waiting = [block for block in running.values() if block.name == "delegate"]
+    for call_id, block in running.items():
+        seen = before.transcript.running.get(call_id) if known_turn else None
+        if seen is not None:
+            block.started_at, block.longer = seen.started_at, seen.longer
+        else:
+            block.started_at, block.longer = worked_since if waiting == [block] else now, True
+
+
+def _keep_activity(talk: Conversation, before: Conversation, now: float | None) -> float | None:
+    """Let the subagent's clock go on; return since when it works at least, `now` when it does not."""
     activity, known = talk.activity, before.activity
-    if activity is not None and known is not None and activity.fact == known.fact:
-        talk.activity = known
-    elif activity is not None:
-        activity.seen_at = now
+    if activity is None:
+        return now
+    if known is not None and activity.fact == known.fact:
+        activity = talk.activity = known
+    else:
+        activity.seen_at, activity.longer = now, True
+    if activity.seen_at is None or not activity.fact.active:
+        return now
+    return activity.seen_at - activity.fact.elapsed_ms / 1000
 
 
 def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "parent") -> None:
@@ -179,8 +207,9 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.next_message = True
             talk.transcript.start_tool(call_id, _line(name, 40), _line(summary), now)
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
-            detail = "" if status == "ok" else _first_lines(fact.display)
-            talk.transcript.finish_tool(call_id, _line(name, 40), status, duration_ms, detail)
+            outcome, said = _outcome(name, status, fact.display)
+            detail = "" if outcome == "ok" else _first_lines(said)
+            talk.transcript.finish_tool(call_id, _line(name, 40), outcome, duration_ms, detail)
         case AskRaised():
             talk.asks[fact.ask_id] = cleaned(fact)
         case AskSettled():
@@ -209,15 +238,24 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             assert_never(fact)
 
 
+def _outcome(name: str, status: ToolStatus, display: str) -> tuple[Outcome, str]:
+    """Return how a call ended and what to say of it; a delegation's display begins with its status."""
+    word, _, said = display.partition(": ")
+    if name != "delegate" or word not in ("partial", "failed"):
+        return status, display
+    if status == "cancelled":  # which says it all
+        return status, ""
+    return ("partial" if status == "ok" and word == "partial" else status), said
+
+
 def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float | None) -> Activity:
     if before is None or before.fact.agent_id != fact.agent_id or fact.phase not in BETWEEN_DEEDS:
         return Activity(fact, now)
     did = before.fact
     if did.phase in (*BETWEEN_DEEDS, "starting"):
-        return Activity(fact, now, before.before)
-    return Activity(
-        fact, now, NESTED if NESTED in did.detail else f"after {did.phase}: {did.detail}".removesuffix(": ")
-    )
+        return Activity(fact, now, before=before.before)
+    after = NESTED if NESTED in did.detail else f"after {did.phase}: {did.detail}".removesuffix(": ")
+    return Activity(fact, now, before=after)
 
 
 def _say(talk: Conversation, text: str) -> None:
@@ -230,7 +268,7 @@ def _say(talk: Conversation, text: str) -> None:
 
 def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> None:
     talk.transcript.abandon_tools()
-    talk.turn, talk.running, talk.running_since = fact.turn, True, now
+    talk.turn, talk.running, talk.running_since, talk.running_longer = fact.turn, True, now, False
     talk.said.clear()
     talk.activity = None
     talk.transcript.say("prompt", fact.prompt.strip("\n"))
@@ -254,6 +292,8 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
     talk.asks.clear()
     if talk.activity is not None and talk.activity.fact.active:
         talk.activity = None
+    elif talk.activity is not None:  # behind it nothing waits any more
+        talk.activity.fact = msgspec.structs.replace(talk.activity.fact, queued=0)
 
 
 def _finish_compaction(talk: Conversation, fact: CompactionFinished) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from ipc.messages import Level, PlanStatus, ToolStatus, Verdict
+from ipc.messages import Level, PlanStatus, Verdict
+from ui.blocks import Outcome
 
 ACCENT: Final = "#a78bfa"
 """Subagents, and nothing else."""
@@ -54,7 +55,7 @@ class Glyphs:
     prompt: str
     running: tuple[str, str]
     """Two phases of something that is under way."""
-    tool: Mapping[ToolStatus, str]
+    tool: Mapping[Outcome, str]
     plan: Mapping[PlanStatus, str]
     stalled: str
     """A step in progress on which nobody works now."""
@@ -75,7 +76,7 @@ class Glyphs:
 UNICODE: Final = Glyphs(
     prompt="›",
     running=("●", "○"),
-    tool={"ok": "✓", "error": "✗", "denied": "⊘", "cancelled": "◌"},
+    tool={"ok": "✓", "error": "✗", "denied": "⊘", "partial": "!", "cancelled": "◌"},
     plan={"pending": "○", "in_progress": "◐", "blocked": "‖", "done": "✓"},
     stalled="◌",
     verdict={"verified": "✓", "claimed": "·"},
@@ -93,7 +94,7 @@ UNICODE: Final = Glyphs(
 ASCII: Final = Glyphs(
     prompt=">",
     running=("*", "o"),
-    tool={"ok": "+", "error": "x", "denied": "-", "cancelled": "~"},
+    tool={"ok": "+", "error": "x", "denied": "-", "partial": "!", "cancelled": "~"},
     plan={"pending": "o", "in_progress": ">", "blocked": "=", "done": "+"},
     stalled="~",
     verdict={"verified": "+", "claimed": "."},

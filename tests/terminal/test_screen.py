@@ -28,7 +28,7 @@ from ipc.messages import (
 )
 from tests.fakes.facts import PLAN, activity, approval, finished, session, usage
 from tests.fakes.launch import command
-from tests.fakes.run import PlayedParent
+from tests.fakes.run import PlayedParent, PlayedSupervisor
 from tests.fakes.scene import played, say, scene
 from tests.fakes.terminal import (
     ALT_ENTER,
@@ -83,6 +83,35 @@ async def test_a_screen_of_a_supervised_run_ends_the_run_when_it_is_left(tmp_pat
         await terminal.shows("again to leave")
         terminal.type(CTRL_C)
         assert await run.supervisor.hears(Stop) == [Stop(reason="quit")]
+        assert await terminal.ends() == 0
+
+
+@played
+async def test_an_impatient_person_leaves_once_and_without_a_word_of_it(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.supervisor.tell(ProcessStarted(actor="ui", pid=terminal.process.pid))
+        run.supervisor.tell(NoticeRaised(level="info", message="seen"))
+        await terminal.shows("seen")
+        terminal.type(CTRL_C * 8)
+        assert await terminal.ends() == 0
+        assert run.supervisor.heard == [Stop(reason="quit")]
+        assert b"Exception" not in terminal.written
+        assert b"Traceback" not in terminal.written
+
+
+@played
+async def test_a_screen_stays_and_says_so_when_the_supervisor_does_not_take_the_end(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.supervisor.tell(ProcessStarted(actor="ui", pid=terminal.process.pid))
+        run.supervisor.tell(NoticeRaised(level="info", message="seen"))
+        await terminal.shows("seen")
+        await run.stop(run.supervisor)
+        terminal.type(f"a draft{CTRL_C}{CTRL_C}")
+        await terminal.shows("does not answer. Wait and leave again", f"kill -9 {os.getpid()}", "› a draft")
+        run.supervisor = PlayedSupervisor(run.place)
+        await run.start(run.supervisor)
+        terminal.type(CTRL_C + CTRL_C)
+        await run.supervisor.hears(Stop)
         assert await terminal.ends() == 0
 
 
@@ -205,7 +234,7 @@ async def test_a_restarted_parent_is_drawn_anew_from_its_snapshot(tmp_path: Path
 async def test_a_parent_that_is_gone_without_a_word_is_noticed(tmp_path: Path) -> None:
     async with scene(tmp_path) as (run, terminal):
         await run.stop(run.parent)
-        await terminal.shows("agent cannot be reached")
+        await terminal.shows("agent does not answer", "Wait, or press", "Ctrl-C twice to leave.")
 
 
 @played

@@ -135,7 +135,7 @@ def test_what_a_model_server_says_of_a_subagent_is_for_the_parents_model_alone(
         say("It failed.", when=parent),
     )
     with whole(server, tmp_path, "--log-level", "debug", "Look at it") as run:
-        run.shows("the server failed; attempt 2")
+        run.shows("the server failed; trying again")
         run.shows("bad_request, status 400", "It failed.", "ready")
         assert PRIVATE["file"].encode() in server.requests[-1].body
         assert_untold(run, run.at.log_text().encode(), "after a server's error")
@@ -219,10 +219,43 @@ def test_further_delegations_of_a_message_wait_and_are_counted_in_the_bar(
     server.add(replace(calls(tasks), when=parent), working(), say(RESULT, when=subagent))
     server.add(say(["Well, ", gate("third"), RESULT], when=subagent), say("All told.", when=parent))
     with whole(server, tmp_path, "go") as run:
-        run.shows("2 queued", "reviewing")
+        run.shows("2 more wait", "reviewing")
         server.open("subagent")
         server.wait_for_requests(4)
         run.shows("reviewing")
-        run.terminal.until(lambda: "queued" not in run.terminal.text, "the last one")
+        run.terminal.until(lambda: "more wait" not in run.terminal.text, "the last one")
         server.open("third")
         run.shows("✓ SUBAGENT", "All told.", "ready")
+
+
+def test_a_partial_and_a_cancelled_delegation_are_called_the_same_in_bar_and_transcript(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.add(*delegation(working()), say("Half of it.", when=parent))
+    with whole(server, tmp_path, "go") as run:
+        run.shows("reviewing")
+        os.kill(run.pid_of("worker"), signal.SIGKILL)
+        run.shows("! SUBAGENT", "! delegate", "Half of it.", "ready")
+        assert "partial" in run.terminal.line_with("! delegate")
+        server.add(*delegation(working()))
+        run.terminal.type("again" + ENTER)
+        run.shows("reviewing")
+        run.terminal.type(ESC)
+        run.shows("◌ SUBAGENT", "◌ delegate", "Cancelled.", "ready")
+        assert "cancelled" in run.terminal.line_with("◌ delegate")
+        assert "failed" not in run.terminal.text
+
+
+def test_an_agent_that_stands_still_is_told_with_what_a_person_can_do(
+    server: ScriptedServer, tmp_path: Path
+) -> None:
+    server.add(*delegation(working()))
+    with whole(server, tmp_path, "go") as run:
+        run.shows("reviewing")
+        os.kill(run.pid_of("parent"), signal.SIGSTOP)
+        run.shows("agent does not answer", "busy. Wait, or press Ctrl-C twice to leave.")
+        run.terminal.type(CTRL_C)
+        run.shows("Press Ctrl-C again to leave.")
+        run.terminal.type(CTRL_C)
+        run.all_end(10.0)
+        assert run.terminal.is_given_back

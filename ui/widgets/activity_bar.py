@@ -53,7 +53,7 @@ def _end_sign(phase: str, glyphs: Glyphs) -> str:
         case "completed":
             return glyphs.tool["ok"]
         case "partial":
-            return glyphs.level["warning"]
+            return glyphs.tool["partial"]
         case "cancelled":
             return glyphs.tool["cancelled"]
         case _:
@@ -63,7 +63,9 @@ def _end_sign(phase: str, glyphs: Glyphs) -> str:
 def _figures(activity: Activity, *, cost: bool) -> list[str]:
     """Return what waits, what was used, and with `cost` its price; the first matters most."""
     fact, usage = activity.fact, activity.fact.usage
-    shown = [f"{fact.queued} queued"] if fact.queued else []
+    shown = []
+    if fact.queued and fact.phase != "cancelled":
+        shown.append(f"{fact.queued} more {'waits' if fact.queued == 1 else 'wait'}")
     if tokens := usage.prompt_tokens + usage.completion_tokens:
         shown.append(f"{figures.count(tokens)} tokens")
     if cost and usage.cost_usd is not None:
@@ -76,7 +78,7 @@ def _right(activity: Activity, view: View, shown: list[str], room: int) -> list[
     elapsed_ms = activity.fact.elapsed_ms
     if activity.fact.active and activity.seen_at is not None:
         elapsed_ms += round(1000 * (view.clock() - activity.seen_at))
-    text = f"{figures.elapsed(elapsed_ms)} "
+    text = figures.elapsed(elapsed_ms) + ("+" if activity.longer and activity.fact.active else " ")
     for count in range(len(shown), 0, -1):
         longer = "  ".join([*shown[:count], text])
         if len(longer) + 1 <= room:

@@ -29,7 +29,7 @@ def condition(view: View) -> Part:
     if (lost := state.parent_lost) is not None:
         return ("warning", "agent is restarting") if lost.restarting else ("error", "agent has ended")
     if state.cut_off:
-        return "warning", "agent cannot be reached"
+        return "warning", "agent does not answer"
     if talk.session is None:
         return "dim", "starting" + glyphs.ellipsis
     if view.waiting_ask is not None:
@@ -39,12 +39,12 @@ def condition(view: View) -> Part:
     if talk.compacting is not None:
         return "chrome", sign + _lasting("compacting", talk.compacting_since, view)
     if talk.running:
-        return "chrome", sign + _lasting("working", talk.running_since, view)
+        return "chrome", sign + _lasting("working", talk.running_since, view, longer=talk.running_longer)
     return "dim", "ready"
 
 
-def _lasting(what: str, since: float | None, view: View) -> str:
-    return what if since is None else f"{what} {figures.clock(view.clock() - since)}"
+def _lasting(what: str, since: float | None, view: View, *, longer: bool = False) -> str:
+    return what if since is None else f"{what} {figures.clock(view.clock() - since)}{'+' if longer else ''}"
 
 
 def _short_path(path: str, home: str, columns: int) -> str:

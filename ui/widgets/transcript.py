@@ -18,8 +18,14 @@ WIDEST: Final = 104
 """Columns past which lines get hard to follow."""
 _MARGIN: Final = 2
 LEVEL_ROLE: Final[dict[str, Role]] = {"info": "dim", "warning": "warning", "error": "error"}
-_TOOL_ROLE: Final[dict[str, Role]] = {"ok": "ok", "error": "error", "denied": "warning", "cancelled": "dim"}
-_TOOL_WORD: Final = {"error": "failed", "denied": "denied", "cancelled": "stopped"}
+_TOOL_ROLE: Final[dict[str, Role]] = {
+    "ok": "ok",
+    "error": "error",
+    "denied": "warning",
+    "partial": "warning",
+    "cancelled": "dim",
+}
+_TOOL_WORD: Final = {"error": "failed", "denied": "denied", "partial": "partial", "cancelled": "cancelled"}
 
 
 class _Walker(urwid.ListWalker[int, AbstractFlowWidget]):
@@ -182,8 +188,9 @@ def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
         else:
             sign = (_TOOL_ROLE[block.status], f"  {glyphs.tool[block.status]} ")
             took = figures.duration(block.duration_ms)
+        more = "+" if block.status is None and block.longer else " "
         left: list[Part] = [sign, ("strong", block.name), (None, " " + block.summary)]
-        right: list[Part] = [("dim", f" {took:>7} ")]
+        right: list[Part] = [("dim", f" {took:>7}{more}")]
         if block.status in _TOOL_WORD:
             right.insert(0, (_TOOL_ROLE[block.status], _TOOL_WORD[block.status]))
         return left, right
