@@ -188,6 +188,14 @@ def test_the_clocks_of_what_a_new_screen_finds_move_and_say_that_it_may_be_more(
     assert "+" not in desk.tell(TurnStarted(turn=2, prompt="y")).lines[0]
 
 
+def test_the_first_screen_of_a_run_has_seen_its_turn_begin() -> None:
+    desk = Desktop()
+    desk.view.state.late = False
+    rebuild(desk.view.state, "parent", TURN, desk.now)
+    assert "working 0:00" in desk.lines[0]
+    assert "+" not in desk.lines[0]
+
+
 def test_which_of_several_delegations_works_is_not_guessed() -> None:
     desk = Desktop()
     rebuild(desk.view.state, "parent", (*TURN, begun("delegate"), begun("delegate", "2"), WORKS), desk.now)

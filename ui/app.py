@@ -99,6 +99,7 @@ class App:
         """Follow the others; `again`: this run had a screen before, and what it began with is over."""
         from ui.wires import Wires
 
+        self._view.state.late = again
         wires = self._errands.wires = Wires(self._run_directory, self._hear)
         if wires.run.flags.get("pick") is True and not again:
             self._view.desk.pick()

@@ -117,6 +117,8 @@ class ViewState:
     """The last news of each process."""
     notices: list[NoticeRaised] = field(default_factory=list)
     """What others than the parent had to say: a new snapshot of the parent must not lose it."""
+    late: bool = True
+    """Whether another screen was there before this one: what it finds began at an unknown time."""
     cut_off: bool = False
     """Whether the parent does not answer."""
 
@@ -151,12 +153,12 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: f
         else:
             apply(state, fact, None, source)
     if source == "parent":
-        _keep_clocks(state.conversation, before, now)
+        _keep_clocks(state.conversation, before, now, late=state.late)
         for notice in state.notices:
             state.conversation.transcript.note(notice.level, steady(notice.message))
 
 
-def _keep_clocks(talk: Conversation, before: Conversation, now: float | None) -> None:
+def _keep_clocks(talk: Conversation, before: Conversation, now: float | None, *, late: bool) -> None:
     """Let clocks go on over a snapshot, which knows no times but how long the subagent had worked.
 
     What was not known before has gone on at least since `now`, and since what it waits for has.
@@ -166,7 +168,7 @@ def _keep_clocks(talk: Conversation, before: Conversation, now: float | None) ->
     if talk.running and known_turn:
         talk.running_since, talk.running_longer = before.running_since, before.running_longer
     elif talk.running:
-        talk.running_since, talk.running_longer = worked_since, True
+        talk.running_since, talk.running_longer = worked_since, late
     running = talk.transcript.running
     waiting = [block for block in running.values() if block.name == "delegate"]
     for call_id, block in running.items():
@@ -174,7 +176,7 @@ def _keep_clocks(talk: Conversation, before: Conversation, now: float | None) ->
         if seen is not None:
             block.started_at, block.longer = seen.started_at, seen.longer
         else:
-            block.started_at, block.longer = worked_since if waiting == [block] else now, True
+            block.started_at, block.longer = worked_since if waiting == [block] else now, late
 
 
 def _keep_activity(talk: Conversation, before: Conversation, now: float | None) -> float | None:
