@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 from urllib.parse import urlsplit, urlunsplit
 
 from pydantic import (
@@ -14,6 +14,7 @@ from pydantic import (
     SecretStr,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from actors.directories import user_file
@@ -74,6 +75,15 @@ class Delegation(Table):
     """Milliseconds that one answer of the model may take in a delegation."""
     max_tool_rounds: Annotated[int, Field(ge=1, le=1_000)] = 20
     """Most rounds of tool calls in one delegation."""
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.timeout_ms > self.max_timeout_ms:
+            raise ValueError(
+                f"timeout_ms, {self.timeout_ms}, is above max_timeout_ms, {self.max_timeout_ms}; "
+                "lower the one or raise the other"
+            )
+        return self
 
 
 class Prices(Table):
@@ -300,5 +310,6 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
     source = next((where for name, where in sources.items() if name == key or name.startswith(key + ".")), "")
     if not source:
         source = next((where for name, where in sources.items() if key.startswith(name + ".")), "settings")
-    reason = fault["msg"].removeprefix("Value error, ")
+    is_no_table = fault["type"] in {"model_type", "dict_type"}
+    reason = "has to be a table" if is_no_table else fault["msg"].removeprefix("Value error, ")
     return SettingsError(f"{source}: {key}: {reason[:1].lower()}{reason[1:]}")
