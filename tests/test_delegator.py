@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -13,18 +14,20 @@ from typing import Any
 import pytest
 
 from actors.conversation import Conversation
-from actors.delegation.activity import DETAIL_LIMIT
+from actors.delegation.activity import DETAIL_LIMIT, Activity
 from actors.delegation.check import CHECK_S
+from actors.delegation.course import Course
 from actors.delegation.delegator import END_S
-from actors.delegation.problems import CANCELLED, OF_THE_WORKER
+from actors.delegation.problems import CANCELLED, INSTEAD, OF_THE_WORKER
 from actors.delegation.relay import EXTRA_REQUESTS
 from actors.delegation.warm_worker import newest_worker
+from actors.delegation.witness import MAX_TEXTS
 from actors.delegation.wording import HAND_IN
 from actors.process_tree import children
 from actors.provider.interface import ProviderError
 from actors.sandbox.quarters import MAILBOX
 from actors.settings import Delegation
-from ipc.messages import Problem, StreamEvent, TextDelta
+from ipc.messages import NoticeRaised, Problem, StreamEvent, SubagentActivityChanged, TextDelta, Usage
 from tests.fakes.delegation_scene import LONG_MS, SHORT_MS, Answering, Lingering, Scene, delegate, worker
 from tests.fakes.launch import DEADLINE_S, Watched
 from tests.fakes.models import Step, conversation
@@ -147,8 +150,7 @@ def test_a_worker_that_does_not_end_is_ended_at_the_deadline(tmp_path: Path) -> 
 def test_a_model_that_falls_silent_in_a_delegation_is_given_up(tmp_path: Path) -> None:
     made, scene = play(tmp_path, "honest", LONG_MS, "I see MIT", limits=Delegation(idle_ms=1_000))
     assert (made["status"], made["summary"]) == ("partial", "I see MIT")
-    assert made["error"]["code"] == "provider_error"
-    assert "idle_timeout" in made["error"]["message"]
+    assert made["error"] == {"code": "timeout", "message": "The subagent's model was silent for too long."}
     assert any("silent for 1 s." in each for each in made["uncertainties"])
     assert len(scene.scripted.bodies) == 1
 
@@ -156,8 +158,8 @@ def test_a_model_that_falls_silent_in_a_delegation_is_given_up(tmp_path: Path) -
 def test_an_answer_that_does_not_come_to_its_end_in_a_delegation_is_given_up(tmp_path: Path) -> None:
     limits = Delegation(request_ms=1_000)
     made, _ = play(tmp_path, "honest", LONG_MS, says("Look.", calls("list_files")), "I see", limits=limits)
-    assert made["error"]["code"] == "provider_error"
-    assert "total_timeout" in made["error"]["message"]
+    assert made["error"]["code"] == "timeout"
+    assert "took too long" in made["error"]["message"]
 
 
 def test_a_subagent_whose_request_is_too_long_makes_room_and_goes_on(tmp_path: Path) -> None:
@@ -211,7 +213,7 @@ def test_what_only_a_worker_can_know_is_believed_and_no_more(
 def test_ten_megabytes_become_a_bounded_result_that_says_so(tmp_path: Path) -> None:
     made, _ = play(tmp_path, "honest", LONG_MS, says("word " * 2_000_000), says("no"))
     assert made["status"] == "partial"
-    assert "9,000,002 characters before this were not kept" in made["summary"]
+    assert f"{10_000_002 - MAX_TEXTS:,} characters before this were not kept" in made["summary"]
     assert any("characters cut" in each or "longest earlier" in each for each in made["uncertainties"])
 
 
@@ -238,9 +240,9 @@ def test_a_cancelled_delegation_takes_its_worker_with_it_and_has_its_result(
     with worker(tmp_path, "honest", said) as (scene, host):
         made = asyncio.run(cancelled(scene, host.pid))
     assert made["error"]["code"] == "cancelled"
-    assert (made["status"], made["summary"]) == (
-        ("partial", "I see") if said else ("failed", CANCELLED.message)
-    )
+    assert made["error"]["message"] == CANCELLED.message
+    assert made["status"] == ("partial" if said else "failed")
+    assert not said or made["summary"] == said
     assert scene.activities[-1].phase == "cancelled"
     assert '"code":"cancelled"' in scene.logged()
 
@@ -337,7 +339,7 @@ def test_a_wait_for_a_worker_that_outlasts_the_time_of_a_delegation_is_out_of_ti
     with run_place(tmp_path) as place:
         made = asyncio.run(without_worker(Scene(place, tmp_path / "state")))
     assert (made["status"], made["error"]["code"]) == ("failed", "timeout")
-    assert "1 s" in made["summary"]
+    assert "1 s" in made["error"]["message"]
 
 
 def test_no_agent_id_of_the_session_comes_again(tmp_path: Path) -> None:
@@ -361,6 +363,48 @@ def test_a_fault_of_ours_in_a_request_ends_the_delegation_at_once(tmp_path: Path
         made = asyncio.run(scene.delegate(LONG_MS))
     assert (made["status"], made["error"]["code"], made["summary"]) == ("partial", "internal_error", "I see")
     assert "hunter2" not in json.dumps(made)
+
+
+def test_a_fault_of_ours_around_a_delegation_is_a_normal_result_and_ends_its_bar(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with worker(tmp_path, "honest", says(result())) as (scene, _):
+        scene.fault = AssertionError("hunter2")
+        made = asyncio.run(scene.delegate(LONG_MS))
+        assert (made["status"], made["error"]["code"]) == ("failed", "internal_error")
+        assert not scene.activities[-1].active
+        assert "AssertionError" in caplog.text
+        assert "hunter2" not in caplog.text + json.dumps(made) + scene.logged()
+        scene.fault = None
+        assert asyncio.run(scene.delegate(LONG_MS))["status"] == "completed"
+
+
+@pytest.mark.parametrize(("phase", "queued"), [("completed", 2), ("cancelled", 0)])
+def test_nobody_waits_behind_a_cancelled_delegation(phase: str, queued: int) -> None:
+    told: list[SubagentActivityChanged] = []
+    activity = Activity("subagent-7f3a", 2, Course(), told.append)
+    activity.show("starting", "")
+    activity.end(phase, "", Usage())
+    assert [(fact.active, fact.queued) for fact in told] == [(True, 2), (False, queued)]
+
+
+def test_what_a_person_can_do_about_a_run_directory_is_a_notice_and_not_for_the_model(tmp_path: Path) -> None:
+    with run_place(tmp_path) as place:
+        shutil.rmtree(place.workers_directory)
+        scene = Scene(place, tmp_path / "state")
+
+        async def without_directory() -> dict[str, Any]:
+            try:
+                return await delegate(scene.delegator())
+            finally:
+                scene.close()
+
+        made = asyncio.run(without_directory())
+    assert made["error"]["code"] == "worker_lost"
+    assert made["error"]["message"].endswith("was removed by another program.")
+    assert "Start Fido" not in json.dumps(made)
+    (notice,) = (fact for fact in scene.facts if isinstance(fact, NoticeRaised))
+    assert "Start Fido again" in notice.message
 
 
 def test_a_worker_asks_the_model_once_at_a_time(tmp_path: Path) -> None:
@@ -390,7 +434,8 @@ def test_nobody_is_asked_where_delegation_is_barred(tmp_path: Path) -> None:
         scene = Scene(place, tmp_path / "state", barred=barred)
         made = asyncio.run(scene.delegate(LONG_MS))
     assert (made["status"], made["error"]["code"]) == ("failed", "sandbox_unavailable")
-    assert "Set sandbox." in made["recommended_next_steps"]
+    assert made["recommended_next_steps"] == [INSTEAD["sandbox_unavailable"]]
+    assert "Set sandbox." not in json.dumps(made)
     assert [fact.phase for fact in scene.activities] == ["starting", "failed"]
 
 

@@ -67,7 +67,7 @@ def test_a_nested_delegation_is_shown_as_rejected_whatever_stands_beside_it(told
 def test_a_wait_for_the_next_attempt_is_shown(told: Told) -> None:
     told.witness.requested(handing_in=False)
     told.witness.streamed(RetryScheduled(attempt=2, delay_s=1.5, reason=f"You sent {SECRET}"))
-    assert told.shown[-1] == ("reasoning", "the server failed; attempt 2 in 1.5 s")
+    assert told.shown[-1] == ("reasoning", "the server failed; trying again in 1.5 s (attempt 2)")
 
 
 def test_what_a_server_says_is_kept_apart_from_what_it_did(told: Told) -> None:
@@ -76,7 +76,7 @@ def test_what_a_server_says_is_kept_apart_from_what_it_did(told: Told) -> None:
     problem = told.witness.problem()
     assert problem is not None
     assert problem.code == "provider_error"
-    assert "(bad_request, status 400)" in problem.message
+    assert problem.message.endswith(": bad_request, status 400.")
     assert SECRET not in repr(problem)
     assert told.witness.server_said == f"You sent {SECRET}"
     told.witness.requested(handing_in=False)
@@ -129,6 +129,16 @@ def test_what_all_requests_used_adds_up(told: Told) -> None:
         told.answer(says("x", calls("list_files")), Usage(prompt_tokens=10, cached_tokens=8, cost_usd=0.5))
     assert told.witness.usage == Usage(prompt_tokens=30, cached_tokens=24, cost_usd=1.5)
     assert told.witness.requests == 3
+
+
+def test_of_a_subagent_that_goes_on_calling_behind_its_last_round_the_rounds_it_had_are_told(
+    told: Told,
+) -> None:
+    for _ in range(6):
+        told.answer(says("", calls("list_files")))
+    problem = told.witness.problem()
+    assert problem is not None
+    assert "after 5 rounds" in problem.message
 
 
 def test_it_knows_by_itself_why_a_subagent_is_not_complete(tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ class Activity:
             self._tell(phase, detail, usage, active=True)
 
     def end(self, phase: str, detail: str, usage: Usage) -> None:
-        """Show how it ended."""
+        """Show how it ended; behind one that was cancelled nobody waits any more."""
+        if phase == "cancelled":
+            self._queued = 0
         self._tell(phase, detail, usage, active=False)
 
     def _tell(self, phase: str, detail: str, usage: Usage, *, active: bool) -> None:

@@ -46,6 +46,11 @@ class Course:
         """End it for a worker that is no use any more; `why` is a sentence."""
         self.end("worker_lost", lost(why))
 
+    def fail(self, error: BaseException) -> None:
+        """End it for a fault of Fido's own; the log has where, and no word of what was worked on."""
+        log.error("a delegation failed inside Fido:\n%s", course_of(error))
+        self.end("worker_lost", FAULTY)
+
     def attend(self, task: "asyncio.Task[Any]") -> None:
         """End it should one of its tasks fail: nobody else would hear of that."""
         task.add_done_callback(self._heard)
@@ -66,5 +71,4 @@ class Course:
     def _heard(self, task: "asyncio.Task[Any]") -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            log.error("a delegation failed inside Fido:\n%s", course_of(error))
-            self.end("worker_lost", FAULTY)
+            self.fail(error)

@@ -32,7 +32,7 @@ from actors.tools.tool import Invocation
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError, LocalFault, PeerGone, PlaceError
 from ipc.mailbox import CommandHandler, Link
-from ipc.messages import Accepted, AnyFact, HandIn, Problem
+from ipc.messages import Accepted, AnyFact, HandIn, NoticeRaised, Problem
 
 FIND_S: Final = 10.0
 """Longest wait for a worker to be there."""
@@ -43,8 +43,8 @@ END_S: Final = 0.2
 """How long the end of a delegation waits for its killed worker and its stopped request to be gone."""
 CHECK_CANCELLED_S: Final = 0.05
 """Longest look at the findings of a delegation that a person has just cancelled."""
+_START_AGAIN: Final = "Start Fido again to delegate."
 _NONE_THERE: Final = "No worker process was ready; the log says why."
-_START_AGAIN: Final = "Do without a subagent; tell the user to start Fido again."
 
 
 class Connect(Protocol):
@@ -111,6 +111,8 @@ class Delegator:
                 await self._run(one)
         except asyncio.CancelledError:
             one.course.end("cancel", CANCELLED)
+        except Exception as error:  # noqa: BLE001 - whatever it was, the call has its result and the bar its end
+            one.course.fail(error)
         return await self._result(one)
 
     def _prepared(self, request: DelegateInput, invocation: Invocation) -> _Delegation:
@@ -146,9 +148,9 @@ class Delegator:
                 one.course.lose(_NONE_THERE)
             return
         except PlaceError as error:
-            one.course.end(
-                "worker_lost", Problem(code="worker_lost", message=str(error), next_step=_START_AGAIN)
-            )
+            one.course.lose(f"{str(error).partition('. ')[0].rstrip('.')}.")
+            # What to do about it is for a person.
+            self._publish(NoticeRaised(level="warning", message=f"{error} {_START_AGAIN}"))
             return
         one.course.advance("worker_ready")
         try:

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar, get_args
 import msgspec
 
 from actors.delegation.objects import THIN, Found, find_result, has_result, points_back
+from actors.delegation.problems import INSTEAD
 from actors.delegation.result import (
     CHECK_BYTES,
     MAX_BYTES,
@@ -36,11 +37,15 @@ _LISTS: Final = ("recommended_next_steps", "tests_to_run", "uncertainties")
 _RANKS: Final[tuple[DelegationStatus, ...]] = ("failed", "partial", "completed")
 _CONFIDENCES: Final[tuple[Confidence, ...]] = get_args(Confidence)
 _NO_RESULT: Final = "The subagent ended without a result."
+_WROTE_NOTHING: Final = "It wrote neither a summary nor a finding."
+_NOT_ALL: Final = "The subagent did not come to its end, so this may not be all."
 _OUT_OF_FORM: Final = "The subagent's last text was not in the required form; it stands here as it came."
 _BROKEN_OFF: Final = "The subagent's last text broke off before its end."
 _NOTE_BYTES: Final = 1_000
 """What the notes that come last may take."""
 _LINE_NUMBER: Final = re.compile(r"\s*(?:lines?\s|L)?(\d{1,9})(?!\d)", re.IGNORECASE)
+_URL: Final = re.compile(r"https?://([^/\s]+)(?:/\S*?(?=[.:,)]*(?:\s|$)))?")
+_HOST: Final = r"\1"
 _FILE_AND_LINE: Final = re.compile(r"(.+?):(\d{1,9})(?:[-:]\d*)*", re.DOTALL)
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -60,9 +65,9 @@ def normalize(
     said = [text for text in texts if text.strip()]
     draft = _Draft(problem)
     if problem is not None and said:
-        draft.notes.append(f"It did not come to its end: {_line(problem.message)}")
+        draft.notes.append(_NOT_ALL)
     if problem is not None and server_said.strip():
-        draft.notes.append(f"The model server said: {_line(server_said)}")
+        draft.notes.append(f"The last request failed: {_URL.sub(_HOST, _line(server_said))}")
     found = find_result(said)
     if found is not None:
         draft.take(found)
@@ -111,7 +116,11 @@ class _Draft:
         if summary is not None and not isinstance(summary, str):
             self.notes.append("The summary was not a text; it stands here as JSON.")
         self.summary = _as_text(summary)
-        self._findings = self._taken("findings", _list_of(value, "findings"), _finding, MAX_FINDINGS)
+        findings = value.get("findings")
+        if isinstance(findings, str):  # mostly "none"
+            self.notes.append(f"The findings were a text, not a list: {_line(findings)}")
+        else:
+            self._findings = self._taken("findings", _list_of(value, "findings"), _finding, MAX_FINDINGS)
         for name in _LISTS:
             self._lists[name] = self._taken(name, _list_of(value, name), _entry, MAX_ENTRIES)
 
@@ -139,10 +148,10 @@ class _Draft:
         self._bound_summary(agent_id)
         if not self.summary and not self._findings:
             self.status = "failed"
-            self.problem = self.problem or Problem(code="malformed_output", message=_NO_RESULT)
-            self.summary = _line(self.problem.message) or _NO_RESULT
-        if self.problem is not None and self.problem.next_step:
-            self._lists["recommended_next_steps"].insert(0, _line(self.problem.next_step))
+            self.problem = self.problem or Problem(code="malformed_output", message=_WROTE_NOTHING)
+            self.summary = _NO_RESULT
+        if self.problem is not None:
+            self._lists["recommended_next_steps"].insert(0, INSTEAD[self.problem.code])
         while len(_encode(result := self._result(agent_id))) > self._room():
             self._drop_one()
         return result

@@ -8,21 +8,27 @@ search is bounded, however large and however contrived the texts are.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from pydantic_core import from_json
 
+from actors.provider.stream import ANSWER_LIMIT
+
 THIN: Final = 160
 """Characters; only a text up to that length may be taken for a mere pointer to an earlier one."""
 _SEARCHED: Final = 2_000_000
-"""Characters of one text, its last ones."""
+"""Characters of one text, its last ones; of a longer one an object that begins before them is taken, too."""
 _EFFORT: Final = 16_000_000
 """Characters decoded in all, about 0.2 s; a text full of braces would cost the square of its length."""
 _TOO_DEEP: Final = 200_000
 """What an object counts that is nested too deeply to be decoded."""
-_SALVAGED_STARTS: Final = 8
+_FIRST_STARTS: Final = 8
+"""Places where an object may begin that is larger than what is searched, or broken off."""
+_NEAR: Final = 100_000
+"""Characters of the beginning that such places are looked for in."""
 
 _START: Final = re.compile(r'\{\s*"[^"\\]{0,80}"\s*:')
 _POINTER: Final = re.compile(
@@ -54,7 +60,7 @@ def find_result(texts: Sequence[str]) -> Found | None:
     best: tuple[int, list[dict[str, Any]]] | None = None
     for age, text in enumerate(reversed(texts)):
         objects = search.objects(text)
-        if objects and (best is None or objects[-1].get("findings")):
+        if objects and (best is None or _finds(objects[-1])):
             best = age, objects
             if not _only_points(objects[-1]):
                 break
@@ -77,7 +83,13 @@ def points_back(text: str) -> bool:
 
 
 def _only_points(found: dict[str, Any]) -> bool:
-    return not found.get("findings") and points_back(str(found.get("summary") or ""))
+    return not _finds(found) and points_back(str(found.get("summary") or ""))
+
+
+def _finds(found: dict[str, Any]) -> bool:
+    """Whether an object has findings; a mere text, mostly "none", is none."""
+    findings = found.get("findings")
+    return bool(findings) and not isinstance(findings, str)
 
 
 class _Search:
@@ -88,10 +100,19 @@ class _Search:
 
     def objects(self, text: str) -> list[dict[str, Any]]:
         """Every result object in a text, in order; never one inside another."""
-        text = text[-_SEARCHED:]
+        text = text[-ANSWER_LIMIT:]
+        searched = len(text) - _SEARCHED
+        if searched > 0:
+            found, end = self._among(text, _first_starts(text))
+            if end > searched:
+                return found + self._among(text, _START.finditer(text, end))[0]
+        return self._among(text, _START.finditer(text, max(searched, 0)))[0]
+
+    def _among(self, text: str, starts: Iterable[re.Match[str]]) -> tuple[list[dict[str, Any]], int]:
+        """The result objects that begin at some of these places, and where the last one ends."""
         found: list[dict[str, Any]] = []
         end = 0
-        for match in _START.finditer(text):
+        for match in starts:
             if self._left <= 0:
                 break
             if match.start() < end:
@@ -100,7 +121,7 @@ class _Search:
             if "summary" in value or "findings" in value:
                 found.append(value)
                 end = stop
-        return found
+        return found, end
 
     def _decode(self, text: str, start: int) -> tuple[dict[str, Any], int]:
         """The object that begins here and its end; an empty one when there is none."""
@@ -117,12 +138,14 @@ class _Search:
         return {}, start
 
 
+def _first_starts(text: str) -> Iterable[re.Match[str]]:
+    return islice(_START.finditer(text, 0, _NEAR), _FIRST_STARTS)
+
+
 def _salvaged(text: str) -> Found | None:
     """The beginning of a result object with which a text breaks off."""
-    text = text[-_SEARCHED:]
-    for count, match in enumerate(_START.finditer(text)):
-        if count == _SALVAGED_STARTS:
-            break
+    text = text[-ANSWER_LIMIT:]
+    for match in _first_starts(text):
         try:
             rest = text[match.start() :].encode(errors="replace")
             value = from_json(rest, allow_partial="trailing-strings")

@@ -4,7 +4,8 @@ Rules
 -----
 These words reach result, bar and log, so neither a worker nor a model server gets a word in: of a worker a
 code counts, of a server its code and its status. What a server says may repeat the conversation; it is for
-the parent's model alone.
+the parent's model alone. What a person could do about a problem is told where persons look: as a notice and
+by `fido doctor`.
 """
 
 from collections.abc import Mapping
@@ -13,53 +14,65 @@ from typing import Final
 from actors.provider.interface import ProviderError
 from ipc.messages import Problem, WorkerFault
 
-CODES: Final = frozenset(
-    {
-        *("cancelled", "timeout", "max_rounds", "output_limit", "context_length_exceeded"),
-        *("worker_lost", "out_of_memory", "sandbox_unavailable", "internal_error"),
-        *("provider_error", "malformed_output", "nested_delegation_forbidden"),
-    }
-)
-_AGAIN: Final = "Delegate it again, or look yourself."
-_LESS: Final = "Delegate less at once."
+_YOURSELF: Final = "Do the task yourself, or delegate it once more."
+_NARROWER: Final = "Go on with what there is: do the rest yourself, or delegate a narrower task."
+
+INSTEAD: Final[Mapping[str, str]] = {
+    "cancelled": "Go on with what there is; delegate this again only when the user asks for it.",
+    "timeout": _NARROWER,
+    "max_rounds": _NARROWER,
+    "output_limit": _NARROWER,
+    "context_length_exceeded": _NARROWER,
+    "out_of_memory": _NARROWER,
+    "malformed_output": "Take what there is as it is, or do the task yourself.",
+    "worker_lost": _YOURSELF,
+    "internal_error": _YOURSELF,
+    "provider_error": "Go on with what there is, and do the rest yourself.",
+    "sandbox_unavailable": "Do the task yourself; no delegation works in this session.",
+    "nested_delegation_forbidden": "Continue the assigned task without calling delegate.",
+}
+"""What the model that delegated can do now; none of it is for a person."""
+CODES: Final = frozenset(INSTEAD)
 
 CANCELLED: Final = Problem(code="cancelled", message="The delegation was cancelled.")
-OUT_OF_TIME: Final = Problem(
-    code="timeout",
-    message="The delegation ran out of time.",
-    next_step="Delegate less at once, or give it a larger timeout_ms.",
-)
+OUT_OF_TIME: Final = Problem(code="timeout", message="The delegation ran out of time.")
 CUT_OFF: Final = Problem(
     code="output_limit", message="The answer of the subagent was cut off at the model's output limit."
 )
+REQUESTS_SPENT: Final = Problem(
+    code="max_rounds", message="The subagent has had all its requests to the model."
+)
 SAID_NOTHING: Final = Problem(code="malformed_output", message="The subagent's model answered nothing.")
 FAULTY: Final = Problem(
-    code="internal_error", message="The delegation failed inside Fido; the log has where.", next_step=_AGAIN
+    code="internal_error", message="The delegation failed inside Fido; the log has where."
 )
 OF_THE_WORKER: Final[Mapping[WorkerFault, Problem]] = {
     "out_of_memory": Problem(
-        code="out_of_memory", message="The subagent needed more memory than it may have.", next_step=_LESS
+        code="out_of_memory", message="The subagent needed more memory than it may have."
     ),
     "internal_error": FAULTY,
+}
+_OF_THE_SERVER: Final[Mapping[str, Problem]] = {
+    "context_length_exceeded": Problem(
+        code="context_length_exceeded", message="The subagent's conversation is longer than the model takes."
+    ),
+    "idle_timeout": Problem(code="timeout", message="The subagent's model was silent for too long."),
+    "total_timeout": Problem(code="timeout", message="One answer of the subagent's model took too long."),
 }
 
 
 def lost(why: str) -> Problem:
     """A worker that is no use any more; `why` is a sentence."""
-    return Problem(code="worker_lost", message=why, next_step=_AGAIN)
+    return Problem(code="worker_lost", message=why)
 
 
 def too_many_rounds(rounds: int) -> Problem:
-    message = f"The subagent was stopped after {rounds} rounds of tool calls."
-    return Problem(code="max_rounds", message=message, next_step=_LESS)
+    counted = "1 round" if rounds == 1 else f"{rounds} rounds"
+    return Problem(code="max_rounds", message=f"The subagent was stopped after {counted} of tool calls.")
 
 
 def of_the_server(error: ProviderError) -> Problem:
     """What a model server did, without what it said."""
-    if error.code == "context_length_exceeded":
-        message = "The subagent's conversation is longer than the model takes."
-        return Problem(code=error.code, message=message, next_step=_LESS)
     status = f", status {error.status}" if error.status else ""
-    return Problem(
-        code="provider_error", message=f"The model server failed the subagent ({error.code}{status})."
-    )
+    message = f"The model server failed the subagent: {error.code}{status}."
+    return _OF_THE_SERVER.get(error.code) or Problem(code="provider_error", message=message)

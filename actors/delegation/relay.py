@@ -195,9 +195,9 @@ class Relay:
         elapsed = asyncio.get_running_loop().time() - started
         if elapsed >= self._limits.request_ms / 1000:
             message = f"The model did not come to the end of one answer within {elapsed:.0f} s."
-            return ProviderError("total_timeout", message, "Delegate less at once, or raise request_ms.")
+            return ProviderError("total_timeout", message, "Raise delegation.request_ms.")
         message = f"The model was silent for {self._limits.idle_ms / 1000:g} s."
-        return ProviderError("idle_timeout", message, "Try again, or raise idle_ms.")
+        return ProviderError("idle_timeout", message, "Raise delegation.idle_ms.")
 
 
 def is_stopped() -> bool:

@@ -8,6 +8,9 @@ from ipc.messages import NoticeRaised, Problem
 
 BARRED: Final = "sandbox_unavailable"
 """The code of a delegation that was refused because the wall is not whole."""
+_NOT_HERE: Final = Problem(
+    code=BARRED, message="Delegation is not available here: the wall around subagents is not whole."
+)
 _TURN_ON: Final = 'Set sandbox = "require", the default, to have it again.'
 _TURN_ON_A_PART: Final = 'Set sandbox = "best-effort" to have what there is of it.'
 _DO_WITHOUT: Final = "Or set sandbox to best-effort: a subagent is then held by what there is, and by policy."
@@ -33,10 +36,8 @@ class Standing(NamedTuple):
 
     @property
     def problem(self) -> Problem | None:
-        """Why nothing can be delegated, if so."""
-        if not self.barred:
-            return None
-        return Problem(code=BARRED, message=self.sentence, next_step=self.next_step)
+        """Why nothing can be delegated, if so; for a model, which has no say in what holds it."""
+        return _NOT_HERE if self.barred else None
 
 
 def standing(required: Sandbox, level: Level) -> Standing:

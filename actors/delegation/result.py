@@ -4,6 +4,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from actors.delegation.problems import INSTEAD
 from ipc.messages import DelegationStatus
 
 MAX_BYTES: Final = 16 * 1024
@@ -71,16 +72,14 @@ class DelegateResult(
 
 def nested_failure(agent_id: str) -> str:
     """The result of a subagent's own call to `delegate`."""
+    code = "nested_delegation_forbidden"
     return DelegateResult(
         identity=Identity(agent_id=agent_id),
         status="failed",
         summary="Nested delegation is not allowed.",
         findings=(),
-        recommended_next_steps=("Continue the assigned task without calling delegate.",),
+        recommended_next_steps=(INSTEAD[code],),
         tests_to_run=(),
         uncertainties=(),
-        error=ResultError(
-            "nested_delegation_forbidden",
-            "A subagent cannot call delegate; no nested subagent was created.",
-        ),
+        error=ResultError(code, "A subagent cannot call delegate; no nested subagent was created."),
     ).encoded()

@@ -7,15 +7,23 @@ from typing import Final
 from actors.calls import argument_object
 from actors.catalog.builtin import EFFECTS
 from actors.delegation.policy import refusal
-from actors.delegation.problems import CUT_OFF, OUT_OF_TIME, SAID_NOTHING, of_the_server, too_many_rounds
+from actors.delegation.problems import (
+    CUT_OFF,
+    OUT_OF_TIME,
+    REQUESTS_SPENT,
+    SAID_NOTHING,
+    of_the_server,
+    too_many_rounds,
+)
 from actors.files.workspace import Workspace
 from actors.provider.interface import ProviderError
+from actors.provider.stream import ANSWER_LIMIT
 from actors.session.history import add_usage
 from actors.tools.tool import ToolFailure
 from ipc.messages import ModelAnswer, Problem, RetryScheduled, StreamEvent, TextDelta, ToolCall, Usage
 
-MAX_TEXTS: Final = 1_000_000
-"""Characters kept of what a subagent says; the oldest go first, and that is said."""
+MAX_TEXTS: Final = ANSWER_LIMIT
+"""Characters kept of what a subagent says: any one answer whole. The oldest go first, and that is said."""
 _UNKNOWN: Final = "unknown tool"
 
 Show = Callable[[str, str, Usage], None]
@@ -59,7 +67,9 @@ class Witness:
                 self._pieces.append(text)
                 self._tell("reviewing", "")
             case RetryScheduled(attempt=attempt, delay_s=delay):
-                self._tell("reasoning", f"the server failed; attempt {attempt} in {delay:.1f} s")
+                self._tell(
+                    "reasoning", f"the server failed; trying again in {delay:.1f} s (attempt {attempt})"
+                )
             case _:
                 pass
 
@@ -87,7 +97,7 @@ class Witness:
 
     def spent(self) -> None:
         """There is no further request for this subagent."""
-        self._failed = too_many_rounds(self._rounds)
+        self._failed = REQUESTS_SPENT
 
     def stopped(self, *, out_of_time: bool = False) -> None:
         """The request was stopped; what had come of it stays."""
@@ -111,7 +121,7 @@ class Witness:
         if self._failed is not None:
             return self._failed
         if self._rounds >= self._max_rounds:
-            return too_many_rounds(self._rounds)
+            return too_many_rounds(self._max_rounds)  # a call behind the last round does not count
         if self._was_cut_off:
             return CUT_OFF
         return SAID_NOTHING if self._said_nothing else None

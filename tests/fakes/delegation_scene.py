@@ -63,6 +63,8 @@ class Scene:
         self.conversation.append_answer(says("", calls("delegate", "d"), calls("read_file", "r")))
         self.place = place
         self.peer_is_gone = False
+        self.fault: Exception | None = None
+        """What connecting to a worker raises."""
         self._barred = barred
         self._limits = limits or Delegation()
         self._state = state
@@ -81,6 +83,9 @@ class Scene:
             on_gone: Callable[[], None],
             admits: Callable[[int], bool],
         ) -> Link:
+            if self.fault is not None:
+                raise self.fault
+
             def answer(command: AnyCommand, peer: Peer) -> Answer:
                 return on_command(command, Gone() if self.peer_is_gone else peer)
 
