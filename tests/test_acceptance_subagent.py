@@ -298,7 +298,9 @@ CASES = {
         (stall(HALF), say(result())), "partial", "timeout", "It prints one.", timeout_ms=5_000
     ),
     "timeout, half said": Case((stall(HALF), stall()), "partial", "timeout", HALF, timeout_ms=1_500),
-    "timeout, in silence": Case((stall(), stall()), "failed", "timeout", "without a result", timeout_ms=1_000),
+    "timeout, in silence": Case(
+        (stall(), stall()), "failed", "timeout", "without a result", timeout_ms=1_000
+    ),
     "provider failure": Case((status(400),), "failed", "provider_error", "without a result"),
     "provider failure, half said": Case(
         (call("list_files", {}, text=HALF), status(400)), "partial", "provider_error", HALF
