@@ -33,6 +33,8 @@ log = logging.getLogger(__name__)
 
 STOP_BUDGET_S: Final = 1.5
 """Longest time an actor's `on_stop` may take."""
+STOPS: Final = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+"""Signals that stop an actor in good order, whenever they come."""
 CRASHED: Final = 70
 """Exit status after an exception that nobody caught."""
 
@@ -186,6 +188,8 @@ def run(actor: Actor) -> int:
     raises: the caller may know it as a start to be refused in words.
     """
     kernel.set_name(f"fido-{actor.name}")
+    # One that comes while the loop is being made would tear it down half-made, with a traceback.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     return asyncio.run(_run(actor))
 
 
@@ -204,8 +208,9 @@ async def _run(actor: Actor) -> int:
         actor.stop("crash")
 
     loop.set_exception_handler(crash)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in STOPS:
         loop.add_signal_handler(number, actor.on_signal, number)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     try:
         await actor.serve()
     except Exception:

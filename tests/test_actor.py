@@ -1,6 +1,9 @@
 """An actor's life as a whole process: how each way to fail ends."""
 
 import logging
+import os
+import signal
+import sys
 from collections.abc import Iterator
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -38,6 +41,12 @@ class Failing(Actor):
     def _fail(self, hook: str) -> None:
         if hook == self._hook:
             raise self._error("planted")
+
+
+class Waiting(Actor):
+    """Waits to be stopped."""
+
+    name = "parent"
 
 
 @pytest.fixture
@@ -109,8 +118,9 @@ child = os.fork()
 if child == 0:
     while os.getppid() == actor:
         os.kill(actor, signal.SIGCHLD)
+        signal.sigtimedwait([signal.SIGUSR1], 0.0001)  # without a pause the actor does nothing but hear
     os._exit(0)
-for _ in range(30):
+for _ in range(40):
     run(Brief(place))
 os.kill(child, signal.SIGKILL)
 """
@@ -120,3 +130,20 @@ def test_signals_that_come_while_an_actor_ends_leave_no_trace_on_stderr() -> Non
     with short_directory() as root:
         done = script(SIGNALLED, root)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_that_comes_before_an_actor_can_hear_it_stops_it_in_good_order(
+    place: RunPlace, number: signal.Signals
+) -> None:
+    context = get_context("fork")
+    process = context.Process(target=_live_with_a_signal, args=(place, number), daemon=True)
+    process.start()
+    process.join(DEADLINE_S)
+    assert process.exitcode == 0
+
+
+def _live_with_a_signal(place: RunPlace, number: signal.Signals) -> None:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {number})
+    os.kill(os.getpid(), number)
+    sys.exit(run(Waiting(place)))
