@@ -11,6 +11,7 @@ forking    workers start many processes before they ask the model
 import ctypes
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -19,6 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from actors.files.rg import find_rg
 from actors.sandbox.level import Level
 from actors.sandbox.private import private_places
 from actors.sandbox.quarters import LOG, Quarters, keep_standard_streams, move_in
@@ -48,6 +50,7 @@ def main(argv: list[str]) -> int:
         os.environ["HOME"] = given["home"]
     life = _life(kind, place, given)
     if int(uid) != os.getuid():
+        bring_rg(place.directory.parent)
         os.setgroups([])
         os.setresgid(int(uid), int(uid), int(uid))
         os.setresuid(int(uid), int(uid), int(uid))
@@ -57,6 +60,13 @@ def main(argv: list[str]) -> int:
     if kind == "older":
         return _be_older(place, life, given["landlock"])
     return 0 if WorkerHost(place, life).run() else 1
+
+
+def bring_rg(folder: Path) -> None:
+    """Have an rg that any user can reach: Fido's own may lie where only root may go."""
+    shutil.copy(find_rg(), folder / "rg")
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+    find_rg.cache_clear()
 
 
 def _be_older(place: RunPlace, life: Callable[[Quarters], int], landlock: int) -> int:

@@ -349,6 +349,14 @@ def as_somebody(at: Home) -> list[str]:
         f"mkdir -p {place}; mount --bind $t {place}; "
         for door, place in doors.items()
     )
+    # A place that is closed itself is opened with all that is in it.
+    moves += "".join(
+        f"t=$(mktemp -d); mount --bind {place} $t; mount -t tmpfs -o mode=755 none {place}; "
+        f'for e in $t/*; do n={place}/${{e##*/}}; if [ -d "$e" ]; then mkdir $n; else : > $n; fi; '
+        f"mount --bind $e $n; done; "
+        for place in needed
+        if not place.stat().st_mode & 0o001
+    )
     somebody = f'exec setpriv --reuid {STRANGER} --regid {STRANGER} --clear-groups "$@"'
     return ["unshare", "-m", "sh", "-ec", moves + somebody, "sh"]
 
