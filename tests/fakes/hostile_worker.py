@@ -8,7 +8,7 @@ refuses         refuses every task, in words of its own
 silent          never answers anything
 lies            ends at once, with a frame that holds words of its own
 claims          asks for nothing, then says that it had no memory left
-claims_early    asks the model, then says that it had no memory left
+claims_early    asks the model, hears of its answer, then says that it had no memory left
 quits           asks the model, then ends without having done what that wants
 invents         asks with an answer that no model gave
 forges          asks with the result of a tool that it may not call
@@ -49,6 +49,7 @@ from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,
+    AnyFact,
     AnyReply,
     CompleteModel,
     FinishDelegation,
@@ -77,6 +78,8 @@ class HostileWorker(Actor):
         folder.mkdir(mode=0o700)
         self._path = folder / MAILBOX
         self._misdeed: asyncio.Task[None] | None = None
+        self._told = asyncio.Event()
+        """Set when a piece of an answer has come."""
 
     def mailbox_address(self) -> str:
         return f"ipc://{self._path}"
@@ -92,6 +95,9 @@ class HostileWorker(Actor):
                 return Accepted()
             case _:
                 return super().on_command(command, peer)
+
+    def on_fact(self, fact: AnyFact, peer: Peer) -> None:
+        self._told.set()
 
     async def _misbehave(self, start: StartDelegation, peer: Peer) -> None:
         with contextlib.suppress(IpcError):
@@ -121,7 +127,7 @@ class HostileWorker(Actor):
 
     async def _claims_early(self, start: StartDelegation, peer: Peer) -> None:
         asking = asyncio.ensure_future(self._ask(start, peer))
-        await peer.ask(Ping())
+        await self._told.wait()
         await self._end(start, peer, "out_of_memory")
         await asking
 
