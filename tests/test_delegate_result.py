@@ -371,9 +371,11 @@ def test_any_text_becomes_a_valid_bounded_result(given_texts: list[str], problem
     assert all(each.claim and each.confidence in ("high", "medium", "low") for each in made.findings)
 
 
-lists = st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1, max_size=900), max_size=80)
+plain = st.characters(codec="latin-1", exclude_categories=["C", "Z"])  # which no cleaning changes
+lists = st.lists(st.text(plain, min_size=1, max_size=900), max_size=80)
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.text(max_size=40_000), lists, lists, lists)
 def test_whatever_is_missing_from_a_result_is_told_in_it(
     summary: str, claims: list[str], steps: list[str], doubts: list[str]
