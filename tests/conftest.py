@@ -9,9 +9,10 @@ import pytest
 
 from tests.fakes.fault_table import LONG, Fault, FaultTable
 
-# A shell starts background jobs with SIGINT ignored, and what is ignored stays so in every child: the tests
-# that send it would wait in vain.
+# A shell starts background jobs with SIGINT ignored, nohup ignores SIGHUP, and what is ignored stays so in
+# every child: the tests that send it would wait in vain.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 TABLE = pytest.StashKey[FaultTable]()
 NOTED = pytest.StashKey[Fault]()
