@@ -15,6 +15,7 @@ from ipc.messages import (
     Accepted,
     AnyFact,
     CancelTurn,
+    Refused,
     SessionOpened,
     StartTurn,
     SubagentActivityChanged,
@@ -68,8 +69,12 @@ class Client:
             await self._opened.wait()
         self._ended.clear()
         self.outcome = ""
-        reply = await self._link.ask(StartTurn(prompt="go"))
-        assert reply == Accepted(), reply
+        async with asyncio.timeout(LIMIT_S):
+            while (reply := await self._link.ask(StartTurn(prompt="go"))) != Accepted():
+                # It tells of its session a moment before it takes prompts.
+                assert isinstance(reply, Refused), reply
+                assert reply.code == "turn_running", reply
+                await asyncio.sleep(AGAIN_S)
 
     async def cancel(self) -> None:
         """Stop the turn."""
