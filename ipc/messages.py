@@ -322,8 +322,6 @@ class HandIn(Command, frozen=True):
 
     agent_id: str
     """As in `StartDelegation`."""
-    reason: str
-    """`timeout`."""
 
 
 class CompleteModel(Command, frozen=True):

@@ -118,11 +118,11 @@ def test_a_worker_that_works_answers_pings_and_takes_no_second_task(workspace: P
         pong = await stranger.ask(Ping())
         assert isinstance(pong, Pong)
         assert pong.pid == meeting.worker.pid
-        for unwelcome in (forked().start("/", 1), HandIn(agent_id=AGENT, reason="timeout"), GetPlan()):
+        for unwelcome in (forked().start("/", 1), HandIn(agent_id=AGENT), GetPlan()):
             refused = await stranger.ask(unwelcome)
             assert isinstance(refused, Refused)
             assert refused.code == ("busy" if isinstance(unwelcome, StartDelegation) else "not_for_me")
-        other = await meeting.link.ask(HandIn(agent_id="subagent-0000", reason="timeout"))
+        other = await meeting.link.ask(HandIn(agent_id="subagent-0000"))
         assert isinstance(other, Refused)
         meeting.worker.kill()
         await meeting.exit()
@@ -134,7 +134,7 @@ def test_a_worker_asked_to_hand_in_right_behind_its_start_still_comes_to_its_end
     async def act(place: RunPlace, channel: Channel) -> None:
         for _ in range(5):
             meeting = await meet(place, channel, HANG, says(result()))
-            asking = meeting.link.ask(HandIn(agent_id=AGENT, reason="timeout"))
+            asking = meeting.link.ask(HandIn(agent_id=AGENT))
             await asyncio.gather(meeting.start(workspace), asking)
             assert await meeting.parent.end() == FinishDelegation(agent_id=AGENT)
             await meeting.exit()

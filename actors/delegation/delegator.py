@@ -251,7 +251,7 @@ async def _hand_in(one: _Delegation, link: Link, within_s: float) -> None:
     """Ask for what there is; told first, so that the end of its request is no surprise to the worker."""
     asyncio.get_running_loop().call_soon(one.relay.hand_in)
     with contextlib.suppress(IpcError):
-        await link.ask(HandIn(agent_id=one.fork.agent_id, reason="timeout"), within_s)
+        await link.ask(HandIn(agent_id=one.fork.agent_id), within_s)
 
 
 async def _gone(worker: WarmWorker, relay: Relay) -> None:
