@@ -9,41 +9,22 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Final, assert_never
 
-from actors.catalog.builtin import TOOLS, parent_tools
-from actors.catalog.surface import advertised
-from actors.compaction.compactor import Compactor
-from actors.compaction.memory import Memory
+from actors.assembly import Parts, assemble
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
-from actors.delegation.delegator import Delegator
-from actors.delegation.requirement import standing
 from actors.directories import state_directory
-from actors.files.workspace import Workspace
-from actors.invocation import InvocationGuard
-from actors.opening import digest, open_session
-from actors.permissions.approvals import Approvals
-from actors.permissions.policy import Rules
-from actors.plan.client import PlanClient
+from actors.opening import digest
 from actors.plan.delivery import is_due, origin, restoring
 from actors.prompts.asides import files_restored, restore_interrupted, stale_step, told_with, unfinished
 from actors.prompts.system_message import system_message
-from actors.provider.opening import open_provider
 from actors.restarts import REOPEN, START_REFUSED
 from actors.resume import ResumeRefused, check_session, running_sessions
-from actors.sandbox.level import probe
-from actors.session.history import History
-from actors.session.invariants import CHECK, Invariants
-from actors.session.ledger import Ledger
 from actors.session.log import LogFailed
-from actors.session.recorder import Recorder
-from actors.session.records import Fold
-from actors.session.replay import Replay
 from actors.session.summaries import summaries
-from actors.settings import OFFLINE_MODEL, Settings, load
-from actors.settings_layers import SettingsError
+from actors.settings.layers import SettingsError
+from actors.settings.settings import OFFLINE_MODEL, Settings, load
 from actors.tools.tool import ToolFailure
 from actors.turn import TurnOutcome, run_turn
-from actors.undo.log import UndoLog
-from actors.undo.undo import Restored, Undo, UndoRefused
+from actors.undo.undo import Restored, UndoRefused
 from ipc import kernel
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
@@ -92,72 +73,30 @@ class Parent(Actor):
         self._state: TurnState = "idle"
         self._doing = ""
         self._work: asyncio.Task[None] | None = None
+        self._parts: Parts
+        self._conversation: Conversation
         self._closing = contextlib.AsyncExitStack()
 
     async def on_start(self) -> None:
-        settings, session_id = self._settings, self.place.run.session_id
-        self._provider = await open_provider(settings, self._closing)
-        self._tools_bytes = advertised(TOOLS)
-        self._history, self._replay = History(), Replay()
-        memory, ledger, undo_log = Memory(), Ledger(), UndoLog()
-        folds: list[Fold] = [memory.apply, ledger.apply, undo_log.apply]
-        learning = [self._history.apply, self._replay.apply, *folds]
-        if os.environ.get(CHECK):
-            invariants = Invariants()
-            folds.append(invariants.apply)
-            learning.append(invariants.learn)
-        self._opened = open_session(
-            self._sessions,
-            session_id,
-            self._workspace,
+        self._parts = await assemble(
+            self,
+            self._settings,
+            self._state_directory,
             model=self._model,
-            mode=settings.mode,
-            tools=self._tools_bytes,
-            folds=learning,
+            conversation=lambda: self._conversation,
+            closing=self._closing,
         )
-        self._closing.callback(self._opened.log.close)
-        self._recorder = Recorder(self._opened.log, self.publish, settings.prices, folds, self._history)
-        rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
-        self._approvals = Approvals(rules, settings.mode, self.publish, self._recorder)
-        self._standing = standing(settings.sandbox, probe())
-        self.place.wall(up=settings.sandbox != "off")
-        self._delegator = Delegator(
-            self.place,
-            self.link,
-            self.publish,
-            self._recorder,
-            self._provider,
-            settings.delegation,
-            lambda: self._conversation,
-            self._standing.problem,
-        )
-        store = self.link(self.place.mailbox("plan_store"))
-        self._plans = PlanClient(store, self._recorder.plan_written, session_id, ledger.deeds)
-        self._compactor = Compactor(
-            self._provider,
-            self._plans,
-            self._recorder,
-            self.publish,
-            memory,
-            window=settings.context_window,
-            at=settings.compact_at,
-        )
-        kept = self._state_directory / "undo" / session_id
-        self._undo = Undo(self._workspace, kept, undo_log, self._recorder.record, self._warn)
-        self._closing.callback(self._undo.close)
-        workspace = Workspace(self._workspace)
-        tools = parent_tools(workspace, self._plans, self._approvals, self._delegator, self._undo.snapshots)
-        self._guard = InvocationGuard(tools, self._approvals, self._recorder)
+        self.place.wall(up=self._settings.sandbox != "off")
 
     async def on_bound(self) -> None:
         run = self.place.run
-        taken = self._history.turn_of(run.id)
+        taken = self._parts.history.turn_of(run.id)
         self._take_up("The session is still being opened")
-        self._open_session(taken or self._history.turns + 1)
-        self.publish(self._standing.notice)
+        self._open_session(taken or self._parts.history.turns + 1)
+        self.publish(self._parts.standing.notice)
         await self._tell_recovery()
-        for notice in self._opened.notices:
-            self._recorder.notice("warning", notice)
+        for notice in self._parts.opened.notices:
+            self._parts.recorder.notice("warning", notice)
         for notice in self._settings.notices:
             self._warn(notice)
         self._advance("end")
@@ -170,7 +109,7 @@ class Parent(Actor):
                 self._cancel()
                 return Accepted()
             case SettleAsk():
-                return self._approvals.settle(command)
+                return self._parts.approvals.settle(command)
             case ListSessions():
                 return self._list_sessions()
             case StartTurn() | CompactConversation() | UndoTurn() | RedoTurn() | OpenSession():
@@ -192,12 +131,12 @@ class Parent(Actor):
             case StartTurn(prompt=prompt):
                 self._start_turn(prompt)
             case CompactConversation(focus=focus):
-                compaction = self._compactor.compact(self._conversation, focus)
+                compaction = self._parts.compactor.compact(self._conversation, focus)
                 self._start(compaction, "The conversation is being compacted")
             case UndoTurn():
-                return self._restore(self._undo.undo)
+                return self._restore(self._parts.undo.undo)
             case RedoTurn():
-                return self._restore(self._undo.redo)
+                return self._restore(self._parts.undo.redo)
             case OpenSession(session_id=session_id):
                 return self._open_other(session_id)
             case _:
@@ -241,15 +180,15 @@ class Parent(Actor):
     def _start_turn(self, prompt: str, run_id: str = "") -> None:
         """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
         asides = tuple(self._asides())
-        self._recorder.prompt_taken(prompt, run_id, asides)
+        self._parts.recorder.prompt_taken(prompt, run_id, asides)
         self._append(encode_user(told_with(prompt, asides)))
         self._start(self._play(), "A turn is running")
 
     def _asides(self) -> Iterator[str]:
-        yield from map(files_restored, self._history.restored)
-        yield from map(restore_interrupted, self._undo.interrupted)
-        plan = self._history.plan
-        if plan is not None and plan.revision == self._plans.seen and (reminder := stale_step(plan)):
+        yield from map(files_restored, self._parts.history.restored)
+        yield from map(restore_interrupted, self._parts.undo.interrupted)
+        plan = self._parts.history.plan
+        if plan is not None and plan.revision == self._parts.plans.seen and (reminder := stale_step(plan)):
             yield reminder
 
     async def _play(self) -> None:
@@ -257,36 +196,36 @@ class Parent(Actor):
             await self._deliver_plan()
             outcome = await run_turn(
                 self._conversation,
-                self._provider,
-                self._guard,
-                self._recorder,
+                self._parts.provider,
+                self._parts.guard,
+                self._parts.recorder,
                 max_rounds=self._settings.max_tool_rounds,
-                compactor=self._compactor,
+                compactor=self._parts.compactor,
             )
         except asyncio.CancelledError:  # before the loop of the turn, which takes it from then on
             outcome = TurnOutcome(status="cancelled", problem=CANCELLED)
-        strip = self._history.strip
+        strip = self._parts.history.strip
         if outcome.status == "completed" and strip is not None and (left := unfinished(strip)):
-            self._recorder.notice("info", left)
-        self._recorder.turn_ended(outcome)
+            self._parts.recorder.notice("info", left)
+        self._parts.recorder.turn_ended(outcome)
 
     async def _deliver_plan(self) -> None:
         """Put the plan behind the prompt where the model has not seen it as it is now."""
         try:
             async with asyncio.timeout(PLAN_DEADLINE_S):
-                plan = await self._plans.get()
+                plan = await self._parts.plans.get()
         except (TimeoutError, ToolFailure):
             self._warn("The plan store does not answer; this turn begins without the plan.")
             return
-        if is_due(plan, self._plans.seen):
+        if is_due(plan, self._parts.plans.seen):
             note = origin(plan, self.place.run.session_id) or stale_step(plan)
-            for message in restoring(plan, f"start{self._recorder.turn:04}", note):
+            for message in restoring(plan, f"start{self._parts.recorder.turn:04}", note):
                 self._append(message)
-        self._plans.seen = plan.revision
+        self._parts.plans.seen = plan.revision
 
     def _append(self, message: bytes) -> None:
         self._conversation.append(message)
-        self._recorder.on_appended(message)
+        self._parts.recorder.on_appended(message)
 
     # --- between turns
 
@@ -305,7 +244,7 @@ class Parent(Actor):
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({acting})
         try:
-            self._recorder.notice("info", acting.result().message)
+            self._parts.recorder.notice("info", acting.result().message)
         except UndoRefused as refused:
             answer = Refused(code=refused.code, message=refused.message, next_step=refused.next_step)
         if not reply.done():
@@ -341,10 +280,10 @@ class Parent(Actor):
 
     def _open_session(self, first_turn: int) -> None:
         """Go on with the session's own system message: its bytes are the same after every restart."""
-        messages = self._history.messages
+        messages = self._parts.history.messages
         if not messages or not messages[0].startswith(b'{"role":"system"'):
             system = encode_system(system_message(self._workspace).text)
-            self._recorder.on_appended(system)
+            self._parts.recorder.on_appended(system)
             messages = (system, *messages)
         self.publish(
             SessionOpened(
@@ -355,21 +294,20 @@ class Parent(Actor):
                 offline=self._settings.offline,
                 context_window=self._settings.context_window,
                 system_sha256=digest(messages[0]),
-                tools_sha256=digest(self._tools_bytes),
+                tools_sha256=digest(self._parts.tools_bytes),
                 first_turn=first_turn,
             )
         )
-        head = encode_head(self._model, self._tools_bytes, REQUEST_OPTIONS)
+        head = encode_head(self._model, self._parts.tools_bytes, REQUEST_OPTIONS)
         self._conversation = Conversation(head, messages)
 
     async def _tell_recovery(self) -> None:
         """Show what an earlier life of this session showed, and what became of it."""
-        for fact in self._replay.facts():
+        for fact in self._parts.replay.facts():
             self.publish(fact)
-        del self._replay
-        await self._undo.recover()
-        self._recorder.resume()
-        if damage := self._opened.recovery.notice():
+        await self._parts.undo.recover()
+        self._parts.recorder.resume()
+        if damage := self._parts.opened.recovery.notice():
             self._warn(damage)
 
     def _warn(self, message: str) -> None:

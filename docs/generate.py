@@ -12,13 +12,15 @@ from typing import Any, Final, Literal, get_args, get_origin
 import msgspec
 from pydantic import BaseModel
 
-import actors.settings as settings_module
+import actors.settings.settings as settings_module
+import actors.settings.tables as tables_module
 import ipc.messages as messages_module
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import input_schema
 from actors.commands.arguments import COMMANDS, parser_for
 from actors.session.events import AnyEvent
-from actors.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings, Table
+from actors.settings.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings
+from actors.settings.tables import Table
 from actors.tools.tool import description
 from ui.keys import BINDINGS, LOCAL_COMMANDS
 
@@ -132,7 +134,8 @@ def _default(field: Field) -> str:
 
 def settings() -> str:
     """Every key of a settings file."""
-    rows = _setting_rows(Settings, fields_of(settings_module))
+    fields = fields_of(tables_module) | fields_of(settings_module)
+    rows = _setting_rows(Settings, fields)
     return table(["key", "default", "workspace file may set it", "meaning"], rows)
 
 
@@ -152,7 +155,7 @@ def _setting_rows(
 
 
 def _table_named(annotation: str) -> type[BaseModel] | None:
-    found = getattr(settings_module, annotation.removesuffix(" | None"), None)
+    found = getattr(tables_module, annotation.removesuffix(" | None"), None)
     return found if isinstance(found, type) and issubclass(found, Table) else None
 
 

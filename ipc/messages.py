@@ -18,7 +18,7 @@ ToolStatus = Literal["ok", "error", "denied", "cancelled"]
 TurnStatus = Literal["completed", "failed", "limit", "cancelled"]
 Mode = Literal["plan", "agent", "yolo"]
 Level = Literal["info", "warning", "error"]
-Decision = Literal["allow_once", "allow_session", "deny"]
+Decision = Literal["allow_once", "allow_session", "allow_always", "deny"]
 DelegationStatus = Literal["completed", "partial", "failed"]
 WorkerFault = Literal["out_of_memory", "internal_error"]
 Verdict = Literal["verified", "claimed"]
@@ -101,6 +101,17 @@ class SessionSummary(Value, frozen=True):
     """Where it began; empty when nothing was asked yet."""
     changed_at: str = ""
     """When something last happened in it: UTC, milliseconds, `Z`."""
+
+
+class Job(Value, frozen=True):
+    """A process that a command left running, with all that belongs to it."""
+
+    pid: int
+    """Process id; names the job in `StopJob`."""
+    command: str
+    """The command that started it, on one line."""
+    started_at: str
+    """When that command began: UTC, milliseconds, `Z`."""
 
 
 class PlanProblem(Value, frozen=True):
@@ -192,6 +203,8 @@ class ModelAnswer(Value, frozen=True, tag=True):
     """As the server said: `stop`, `tool_calls`, `length`, ...; empty when it said nothing."""
     usage: Usage | None = None
     """Null when the server reports none."""
+    echo: str = ""
+    """JSON object of members that this server wants back with the message: its reasoning; empty: none."""
 
 
 StreamEvent = TextDelta | ReasoningDelta | RetryScheduled | ModelAnswer
@@ -274,6 +287,13 @@ class OpenSession(Command, frozen=True):
     """As in `SessionsListed`."""
 
 
+class StopJob(Command, frozen=True):
+    """To the parent: end a background job and all that belongs to it. `Accepted` or `Refused`."""
+
+    pid: int
+    """As in `JobsChanged`."""
+
+
 class ReplacePlan(Command, frozen=True):
     """To the plan store: replace the whole plan. `PlanStored` or `PlanRefused`."""
 
@@ -331,6 +351,15 @@ class CompleteModel(Command, frozen=True):
     """As in `StartDelegation`."""
     tail: tuple[bytes, ...]
     """Encoded messages behind the fork, the opening included."""
+
+
+class InvokeTool(Command, frozen=True):
+    """Worker to parent: run a call that needs the network. `ToolInvoked` or `Refused`."""
+
+    agent_id: str
+    """As in `StartDelegation`."""
+    call: ToolCall
+    """As the model made it; it has to stand in an answer that the parent relayed."""
 
 
 class FinishDelegation(Command, frozen=True):
@@ -406,6 +435,15 @@ class ModelCompleted(Reply, frozen=True):
 
     answer: ModelAnswer
     """The whole answer."""
+
+
+class ToolInvoked(Reply, frozen=True):
+    """The end of an `InvokeTool`."""
+
+    content: str
+    """The result for the model."""
+    status: ToolStatus
+    """How it ended."""
 
 
 class Snapshot(Reply, frozen=True):
@@ -506,6 +544,15 @@ class ToolStarted(Fact, frozen=True):
     """One line: path, command, query."""
 
 
+class ToolPrinted(Fact, frozen=True):
+    """A running tool has printed something; at most a few times a second."""
+
+    call_id: str
+    """The provider's id."""
+    tail: str
+    """The last lines of all its output so far; bounded, uncleaned."""
+
+
 class ToolFinished(Fact, frozen=True):
     """A tool call has its result."""
 
@@ -536,6 +583,8 @@ class AskRaised(Fact, frozen=True):
     """The command, the diff or the question in full; uncleaned."""
     options: tuple[str, ...] = ()
     """Suggested answers of a question."""
+    grant: str = ""
+    """What a yes for the session, or for good, would allow from then on; empty: only this once."""
 
 
 class AskSettled(Fact, frozen=True):
@@ -558,6 +607,8 @@ class UsageReported(Fact, frozen=True):
     """The subagents' share of the total."""
     context_tokens: int
     """Size of the last request of the parent, tokens."""
+    context_window: int = 0
+    """Tokens that the model takes, as far as it is known by now; 0 when unknown."""
 
 
 class CompactionStarted(Fact, frozen=True):
@@ -601,6 +652,13 @@ class SubagentActivityChanged(Fact, frozen=True):
     """Further delegations of the same message that wait for this one."""
 
 
+class JobsChanged(Fact, frozen=True):
+    """A command left something running, or it ended."""
+
+    jobs: tuple[Job, ...]
+    """All that run now, the oldest first."""
+
+
 class NoticeRaised(Fact, frozen=True):
     """Something a person should know."""
 
@@ -641,13 +699,17 @@ class ModelStreamed(Fact, frozen=True):
 
 AnyCommand = (
     Ping | GetSnapshot | Stop | StartTurn | CancelTurn | SettleAsk | CompactConversation | UndoTurn | RedoTurn
-    | ListSessions | OpenSession | ReplacePlan | GetPlan | ClearPlan | StartDelegation
-    | HandIn | CompleteModel | FinishDelegation
+    | ListSessions | OpenSession | StopJob | ReplacePlan | GetPlan | ClearPlan | StartDelegation
+    | HandIn | CompleteModel | InvokeTool | FinishDelegation
 )  # fmt: skip
-AnyReply = Accepted | Refused | Pong | PlanStored | PlanRefused | SessionsListed | ModelCompleted | Snapshot
+AnyReply = (
+    Accepted | Refused | Pong | PlanStored | PlanRefused | SessionsListed | ModelCompleted | ToolInvoked
+    | Snapshot
+)  # fmt: skip
 AnyFact = (
     Beat | ProcessStarted | ProcessExited | SessionOpened | TurnStarted | MessageDelta | ToolStarted
-    | ToolFinished | AskRaised | AskSettled | UsageReported | CompactionStarted | CompactionFinished
-    | SubagentActivityChanged | NoticeRaised | TurnFinished | PlanChanged | ModelStreamed
+    | ToolPrinted | ToolFinished | AskRaised | AskSettled | UsageReported | CompactionStarted
+    | CompactionFinished | SubagentActivityChanged | JobsChanged | NoticeRaised | TurnFinished | PlanChanged
+    | ModelStreamed
 )  # fmt: skip
 AnyMessage = AnyCommand | AnyReply | AnyFact

@@ -10,7 +10,7 @@ import pytest
 
 from actors.parent import Parent
 from actors.plan_store import PlanStore
-from actors.settings import load
+from actors.settings.settings import load
 from ipc.endpoints import RunPlace
 from ipc.errors import PeerGone
 from ipc.messages import (

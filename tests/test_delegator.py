@@ -26,7 +26,7 @@ from actors.delegation.wording import HAND_IN
 from actors.process_tree import children
 from actors.provider.interface import ProviderError
 from actors.sandbox.quarters import MAILBOX
-from actors.settings import Delegation
+from actors.settings.tables import Delegation
 from ipc.messages import NoticeRaised, Problem, StreamEvent, SubagentActivityChanged, TextDelta, Usage
 from tests.fakes.delegation_scene import LONG_MS, SHORT_MS, Answering, Lingering, Scene, delegate, worker
 from tests.fakes.launch import DEADLINE_S, Watched

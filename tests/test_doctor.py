@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from actors.commands.doctor import provider
-from actors.settings import load
+from actors.settings.settings import load
 from tests.fakes.fido import DEADLINE_S, GUARD, home
 
 

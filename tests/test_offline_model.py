@@ -28,7 +28,7 @@ from actors.provider.interface import Provider
 from actors.provider.offline import OfflineModel
 from actors.provider.survey.steps import decide
 from actors.provider.survey.turn import read_turn
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 from actors.tools.delegate import DelegateInput
 from actors.tools.list_files import ListFiles, ListFilesInput
 from actors.tools.read_file import ReadFile, ReadFileInput

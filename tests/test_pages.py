@@ -11,7 +11,7 @@ import pytest
 from actors.commands.arguments import parser_for, split
 from actors.headless import EXIT_STATUS, NEEDED_APPROVAL
 from actors.headless_output import StreamPrinter
-from actors.settings import load
+from actors.settings.settings import load
 from docs.generate import PAGES, filled
 from ipc.messages import (
     MessageDelta,

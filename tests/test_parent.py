@@ -1,6 +1,7 @@
 """The parent in one process with the test: what it has promised is kept by its successor."""
 
 import asyncio
+import dataclasses
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,7 +15,7 @@ from actors.parent import Parent
 from actors.session.events import FilesRestored, FilesRestoring, PromptTaken
 from actors.session.invariants import CHECK
 from actors.session.log import SessionLog, read_log
-from actors.settings import load
+from actors.settings.settings import load
 from actors.turn import TurnOutcome
 from actors.undo.undo import Restored
 from ipc.actor import CRASHED
@@ -144,8 +145,8 @@ def test_a_session_that_goes_on_shows_its_usage_and_its_context(workspace: Path,
     async def play() -> None:
         with run_place(workspace) as place:
             async with life(place, tmp_path) as parent:
-                parent._recorder.used(Usage(prompt_tokens=70, completion_tokens=7))
-                parent._recorder.used(Usage(prompt_tokens=9), subagent=True)
+                parent._parts.recorder.used(Usage(prompt_tokens=70, completion_tokens=7))
+                parent._parts.recorder.used(Usage(prompt_tokens=9), subagent=True)
             async with life(place, tmp_path) as parent:
                 (usage,) = [fact for fact in parent.told if isinstance(fact, UsageReported)]
                 assert (usage.total.prompt_tokens, usage.subagent.prompt_tokens) == (79, 9)
@@ -178,7 +179,7 @@ def test_an_undo_goes_on_to_its_end_and_is_told(workspace: Path, tmp_path: Path,
         with run_place(workspace) as place:
             async with life(place, tmp_path) as parent:
                 slow = SlowUndo()
-                parent._undo = slow  # type: ignore[assignment]
+                parent._parts = dataclasses.replace(parent._parts, undo=slow)  # type: ignore[arg-type]
                 reply = parent.on_command(UndoTurn(), Nobody())
                 busy = parent.on_command(StartTurn(prompt="hello"), Nobody())
                 assert isinstance(busy, Refused)
@@ -203,7 +204,7 @@ def test_a_session_that_can_not_be_noted_is_refused_and_the_open_one_goes_on(
     async def play() -> None:
         with run_place(workspace) as place:
             async with life(place, tmp_path) as parent:
-                header = parent._history.started
+                header = parent._parts.history.started
                 assert header is not None
                 other = msgspec.structs.replace(header, session_id="s-other")
                 SessionLog.create(tmp_path / "sessions", "s-other", other).close()
@@ -220,11 +221,11 @@ def test_what_was_taken_back_is_told_again_when_its_prompt_was_lost(workspace: P
     async def play() -> None:
         with run_place(workspace) as place:
             async with life(place, tmp_path) as parent:
-                parent._recorder.prompt_taken("first")
-                parent._recorder.on_appended(encode_user("first"))
-                parent._recorder.turn_ended(TurnOutcome())
-                parent._recorder.record(FilesRestored(turn=1, direction="undo", paths=("a.py",)))
-                parent._recorder.prompt_taken("second", asides=tuple(parent._asides()))
+                parent._parts.recorder.prompt_taken("first")
+                parent._parts.recorder.on_appended(encode_user("first"))
+                parent._parts.recorder.turn_ended(TurnOutcome())
+                parent._parts.recorder.record(FilesRestored(turn=1, direction="undo", paths=("a.py",)))
+                parent._parts.recorder.prompt_taken("second", asides=tuple(parent._asides()))
             async with life(place, tmp_path) as parent:
                 assert [
                     message.count(b"took back the file changes of turn 1: a.py")
@@ -239,12 +240,12 @@ def test_a_model_is_told_once_that_a_restore_was_interrupted(workspace: Path, tm
     async def play() -> None:
         with run_place(workspace) as place:
             async with life(place, tmp_path) as parent:
-                parent._recorder.record(FilesRestoring(turn=1, direction="undo", paths=("a.py",)))
+                parent._parts.recorder.record(FilesRestoring(turn=1, direction="undo", paths=("a.py",)))
             async with life(place, tmp_path) as parent:
                 asides = tuple(parent._asides())
                 assert "turn 1 was interrupted" in asides[0]
                 assert "a.py" in asides[0]
-                parent._recorder.prompt_taken("go on", asides=asides)
+                parent._parts.recorder.prompt_taken("go on", asides=asides)
                 assert not tuple(parent._asides())
 
     asyncio.run(play())
@@ -256,7 +257,7 @@ from pathlib import Path
 from actors.conversation import encode_user
 from actors.parent import Parent
 from actors.session.events import TurnEnded
-from actors.settings import load
+from actors.settings.settings import load
 from actors.turn import TurnOutcome
 from actors.undo.undo import Restored
 from ipc.actor import run
@@ -266,7 +267,7 @@ class Broken(Parent):
     async def on_bound(self):
         await super().on_bound()
         loop = asyncio.get_running_loop()
-        loop.call_soon(self._recorder.record, TurnEnded(turn=9, status="completed"))
+        loop.call_soon(self._parts.recorder.record, TurnEnded(turn=9, status="completed"))
         loop.call_soon(self.stop, "test")
 
 logging.basicConfig()

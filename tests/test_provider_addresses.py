@@ -12,7 +12,7 @@ import pytest
 
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
-from actors.settings import normalize_base_url
+from actors.settings.addresses import normalize_base_url
 from ipc.messages import ModelAnswer
 from tests.fakes.asking import KEY, fail, make, run
 from tests.fakes.scripted_server import (
@@ -161,7 +161,7 @@ def test_constructing_imports_nothing_and_preparing_leaves_the_loop_alive() -> N
     code = """
 import asyncio, sys, time
 from actors.provider.direct import DirectProvider
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 
 async def main():
     provider = DirectProvider("http://127.0.0.1:1/v1", None, Timeouts())

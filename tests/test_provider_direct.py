@@ -9,7 +9,7 @@ import pytest
 from actors.conversation import encode_user
 from actors.provider.direct import DirectProvider
 from actors.provider.retry import RetryPolicy
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 from ipc.messages import ModelAnswer, ReasoningDelta, RetryScheduled, StreamEvent, TextDelta, Usage
 from tests.fakes.asking import KEY, QUICK, collect, conversation, fail, play, run
 from tests.fakes.scripted_server import (

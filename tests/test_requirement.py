@@ -4,7 +4,7 @@ import pytest
 
 from actors.delegation.requirement import BARRED, standing
 from actors.sandbox.level import Level
-from actors.settings import Sandbox
+from actors.settings.tables import Sandbox
 
 WHOLE = Level(landlock=7, seccomp=True)
 LACKING = (

@@ -13,7 +13,7 @@ from actors.session.events import AnyEvent, CallEnded, MessageAppended, TurnEnde
 from actors.session.history import History
 from actors.session.log import SessionLog, read_log
 from actors.session.recorder import WRITTEN_AGAIN, Recorder
-from actors.settings import Prices
+from actors.settings.tables import Prices
 from actors.turn import TurnOutcome
 from ipc.messages import (
     AnyFact,

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.settings import OPENAI_BASE_URL, Settings, load, normalize_base_url
-from actors.settings_layers import SettingsError
+from actors.settings.addresses import normalize_base_url
+from actors.settings.layers import SettingsError
+from actors.settings.settings import OPENAI_BASE_URL, Settings, load
 
 ROOT = Path(__file__).parent.parent
 
@@ -157,7 +158,7 @@ def test_pipe_in_place_of_a_file_is_told_and_not_waited_for(home: Home, which: s
     os.mkfifo(path)
     program = (
         "import os, pathlib, sys\n"
-        "from actors.settings import SettingsError, load\n"
+        "from actors.settings.settings import SettingsError, load\n"
         "try: load({}, os.environ, pathlib.Path(sys.argv[1]))\n"
         "except SettingsError as error: print(error)"
     )
@@ -325,7 +326,7 @@ def test_relative_config_home_is_ignored(home: Home, tmp_path: Path, config: str
 def test_files_are_read_as_utf8_in_any_locale(home: Home) -> None:
     home.user.write_text('model = "größe"', encoding="utf-8")
     code = (
-        "import os, sys, pathlib; from actors.settings import load;"
+        "import os, sys, pathlib; from actors.settings.settings import load;"
         "sys.stdout.buffer.write(load({}, os.environ, pathlib.Path(sys.argv[1])).model.encode())"
     )
     run = subprocess.run(

@@ -18,6 +18,7 @@ from ipc.messages import (
     Beat,
     CompactionFinished,
     CompactionStarted,
+    JobsChanged,
     Level,
     MessageDelta,
     ModelStreamed,
@@ -30,6 +31,7 @@ from ipc.messages import (
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
+    ToolPrinted,
     ToolStarted,
     ToolStatus,
     TurnFinished,
@@ -234,7 +236,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.compacting, talk.compacting_since = fact, now
         case CompactionFinished():
             _finish_compaction(talk, fact)
-        case Beat() | ModelStreamed():
+        case ToolPrinted() | JobsChanged() | Beat() | ModelStreamed():
             pass
         case _:
             assert_never(fact)

@@ -21,8 +21,9 @@ from actors.delegation.requirement import standing
 from actors.directories import state_directory, user_file
 from actors.files.rg import find_rg
 from actors.sandbox.level import Level, probe
-from actors.settings import Sandbox, Settings, load
-from actors.settings_layers import SettingsError
+from actors.settings.layers import SettingsError
+from actors.settings.settings import Settings, load
+from actors.settings.tables import Sandbox
 from actors.tools.tool import ToolFailure
 from ipc.endpoints import run_root
 from ipc.errors import PlaceError

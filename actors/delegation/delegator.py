@@ -26,7 +26,7 @@ from actors.files.workspace import Workspace
 from actors.provider.interface import Provider
 from actors.session.events import DelegationEnded
 from actors.session.recorder import Recorder
-from actors.settings import Delegation as Limits
+from actors.settings.tables import Delegation as Limits
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
 from ipc.endpoints import RunPlace

@@ -14,7 +14,7 @@ from actors.delegation.witness import Witness
 from actors.delegation.wording import PROMPTS
 from actors.provider.interface import Provider, ProviderError
 from actors.session.recorder import Recorder
-from actors.settings import Delegation as Limits
+from actors.settings.tables import Delegation as Limits
 from ipc.errors import IpcError
 from ipc.mailbox import Answer, Peer, refuse
 from ipc.messages import (

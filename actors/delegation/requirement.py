@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from actors.sandbox.level import Level
-from actors.settings import Sandbox
+from actors.settings.tables import Sandbox
 from ipc.messages import NoticeRaised, Problem
 
 BARRED: Final = "sandbox_unavailable"

@@ -23,7 +23,7 @@ from actors.provider.interface import ProviderError
 from actors.provider.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
 from actors.provider.sse import EventDecoder
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 from ipc.messages import RetryScheduled, StreamEvent
 
 if TYPE_CHECKING:

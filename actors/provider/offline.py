@@ -17,7 +17,7 @@ import msgspec
 
 from actors.provider.survey.steps import decide
 from actors.provider.survey.turn import Reply, read_turn
-from actors.settings import OFFLINE_MODEL
+from actors.settings.settings import OFFLINE_MODEL
 
 PATH: Final = "/v1/chat/completions"
 BODY_LIMIT: Final = 256 << 20

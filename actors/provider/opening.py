@@ -4,7 +4,7 @@ from contextlib import AsyncExitStack
 
 from actors.provider.direct import DirectProvider
 from actors.provider.retry import RetryPolicy
-from actors.settings import Settings
+from actors.settings.settings import Settings
 
 
 async def open_provider(settings: Settings, closing: AsyncExitStack) -> DirectProvider:

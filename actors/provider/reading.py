@@ -11,7 +11,7 @@ from actors.provider import errors
 from actors.provider.interface import ProviderError
 from actors.provider.sse import EVENT_LIMIT, EventTooLargeError
 from actors.provider.stream import Assembly
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 from ipc.messages import StreamEvent
 
 DONE: Final = b"[DONE]"

@@ -23,7 +23,7 @@ from actors.session.events import (
 )
 from actors.session.history import COST_DIGITS, History
 from actors.session.log import LogFailed, SessionLog
-from actors.settings import Prices
+from actors.settings.tables import Prices
 from actors.turn import TurnOutcome
 from ipc.messages import (
     AnyFact,

@@ -11,7 +11,7 @@ from actors.conversation import Conversation, encode_head, encode_system, encode
 from actors.provider.direct import DirectProvider
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 from ipc.messages import StreamEvent
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from actors.provider.interface import Provider, ProviderError
 from actors.session.events import SessionStarted
 from actors.session.log import SessionLog
 from actors.session.recorder import Recorder
-from actors.settings import Delegation
+from actors.settings.tables import Delegation
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
 from ipc.channel import Channel

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 from tests.fakes.asking import conversation, make
 from tests.fakes.fault_table import LONG
 from tests.fakes.raw_server import SSE, RawServer

@@ -17,7 +17,7 @@ import pytest
 from actors.provider.direct import DirectProvider
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
-from actors.settings import Timeouts
+from actors.settings.tables import Timeouts
 from ipc.messages import ModelAnswer, StreamEvent
 from tests.fakes.asking import QUICK, collect, fail, play
 from tests.fakes.fault_table import LONG, SEED, Fault

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from actors.conversation import encode_user
 from actors.delegation.warm_worker import find_worker
 from actors.delegation.watch import SHORTEST_S
-from actors.settings import Delegation
+from actors.settings.tables import Delegation
 from ipc import codec
 from ipc.channel import Channel
 from ipc.mailbox import Link

@@ -2,24 +2,24 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
-from urllib.parse import urlsplit, urlunsplit
+from typing import Annotated, Any, get_args
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    SecretStr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
 from actors.directories import user_file
-from actors.permissions.policy import DEFAULT_TABLE, Answer, CommandRule
-from actors.settings_layers import Layer, SettingsError, merge, nearest, read_file
+from actors.settings.addresses import normalize_base_url, origin
+from actors.settings.layers import Layer, SettingsError, merge, nearest, read_file
+from actors.settings.tables import (
+    Delegation,
+    Permissions,
+    Prices,
+    Sandbox,
+    Shell,
+    Table,
+    Timeouts,
+    Web,
+    WireApi,
+)
 from ipc.messages import Mode
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
@@ -42,83 +42,6 @@ WORKSPACE_MAY_SET = frozenset(
 """An allow-list: what is not in it, a repository somebody else wrote could abuse."""
 
 
-Sandbox = Literal["require", "best-effort", "off"]
-
-
-class Table(BaseModel):
-    """Base of every table: unknown keys are refused, nothing changes after loading."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Timeouts(Table):
-    """Limits of one request to the model server."""
-
-    connect_s: Annotated[float, Field(gt=0, le=600)] = 10.0
-    """Seconds until the connection must stand."""
-    idle_s: Annotated[float, Field(gt=0, le=3600)] = 120.0
-    """Seconds of silence in a stream before it is given up."""
-    total_s: Annotated[float, Field(gt=0, le=86_400)] = 900.0
-    """Seconds for one whole answer."""
-
-
-class Delegation(Table):
-    """Limits of one delegation to the subagent."""
-
-    timeout_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 300_000
-    """Milliseconds a delegation may take when the model asks for no other limit."""
-    max_timeout_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 900_000
-    """The most a model may ask for, milliseconds."""
-    idle_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 120_000
-    """Milliseconds without a sign of the model or of the worker after which a delegation is ended."""
-    request_ms: Annotated[int, Field(ge=1_000, le=3_600_000)] = 300_000
-    """Milliseconds that one answer of the model may take in a delegation."""
-    max_tool_rounds: Annotated[int, Field(ge=1, le=1_000)] = 20
-    """Most rounds of tool calls in one delegation."""
-
-    @model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.timeout_ms > self.max_timeout_ms:
-            raise ValueError(
-                f"timeout_ms, {self.timeout_ms}, is above max_timeout_ms, {self.max_timeout_ms}; "
-                "lower the one or raise the other"
-            )
-        return self
-
-
-class Prices(Table):
-    """US dollars for a million tokens; the cost is shown when these are set."""
-
-    prompt: Annotated[float, Field(ge=0)]
-    """US dollars for a million tokens sent that no cache served."""
-    cached: Annotated[float, Field(ge=0)] = 0.0
-    """US dollars for a million tokens sent that the provider's cache served."""
-    completion: Annotated[float, Field(ge=0)]
-    """US dollars for a million tokens generated."""
-
-
-def _known_tool(name: str) -> str:
-    if name not in DEFAULT_TABLE:
-        raise ValueError(f"unknown tool{nearest(name, DEFAULT_TABLE)}")
-    return name
-
-
-class Permissions(Table):
-    """Answers that differ from the built-in table."""
-
-    tools: dict[Annotated[str, AfterValidator(_known_tool)], Answer] = {}
-    """Tool name to `allow`, `ask` or `deny`."""
-    commands: dict[str, Answer] = {}
-    """Pattern of one `bash_exec` command, such as `git diff *`, to `allow`, `ask` or `deny`."""
-
-    @field_validator("commands")
-    @classmethod
-    def _readable(cls, given: dict[str, Answer]) -> dict[str, Answer]:
-        for pattern, answer in given.items():
-            CommandRule.parse(pattern, answer)
-        return given
-
-
 class Settings(Table):
     """Everything a person has set, or its default."""
 
@@ -128,6 +51,12 @@ class Settings(Table):
     """Where the OpenAI-compatible server is; without one and without a key the built-in model answers."""
     api_key: SecretStr | None = None
     """Key of the server, sent to the host of `base_url` and nowhere else."""
+    provider: str = ""
+    """Name of the server's dialect, such as `deepseek`; empty: told by the base URL."""
+    wire_api: WireApi = "chat"
+    """`chat`: Chat Completions, which every server has; `responses`: the Responses API."""
+    max_output_tokens: Annotated[int, Field(ge=0)] = 0
+    """Most tokens of one answer; 0: what the server gives."""
     mode: Mode = "agent"
     """`plan` refuses every change, `agent` follows the permissions, `yolo` allows all."""
     max_tool_rounds: Annotated[int, Field(ge=1, le=1_000)] = 30
@@ -143,6 +72,8 @@ class Settings(Table):
     permissions: Permissions = Permissions()
     timeouts: Timeouts = Timeouts()
     delegation: Delegation = Delegation()
+    shell: Shell = Shell()
+    web: Web = Web()
     prices: Prices | None = None
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
@@ -169,7 +100,7 @@ class Settings(Table):
 
     def key_for(self, url: str) -> str | None:
         """The key, if `url` has the very scheme, host and port it belongs to."""
-        if self.api_key is None or _origin(url) != _origin(self.endpoint):
+        if self.api_key is None or origin(url) != origin(self.endpoint):
             return None
         return self.api_key.get_secret_value()
 
@@ -199,27 +130,6 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Pat
     settings._sources.update(sources)  # noqa: SLF001 - filled once, here
     settings._notices = notices  # noqa: SLF001
     return settings
-
-
-def normalize_base_url(given: str) -> str:
-    """Trim spaces, trailing slashes and a pasted `/chat/completions`; a bare host gets `/v1`.
-
-    Raises `ValueError` for what is no URL, or carries a key where logs would show it.
-    """
-    text = given.strip()
-    try:
-        parts = urlsplit(text)
-        host, _ = parts.hostname, parts.port
-    except ValueError as error:
-        raise ValueError(f"is no URL: {error}") from None
-    if parts.scheme not in {"http", "https"} or not host:
-        raise ValueError("has to start with http:// or https:// and a host, as in http://localhost:11434/v1")
-    if any(character.isspace() for character in text):
-        raise ValueError("holds a space")
-    if "@" in parts.netloc or parts.query or parts.fragment:
-        raise ValueError("must hold no user, query or fragment; a key goes into api_key or FIDO_API_KEY")
-    path = parts.path.rstrip("/").removesuffix("/chat/completions").rstrip("/")
-    return urlunsplit((parts.scheme, parts.netloc, path or "/v1", "", ""))
 
 
 def _from_environment(environ: Mapping[str, str]) -> Layer:
@@ -279,28 +189,19 @@ def _pair_keys(user: Layer, surroundings: Layer, arguments: Layer) -> tuple[str,
     """
     if "api_key" not in user.values:
         return ()
-    own = _origin(str(user.values.get("base_url", OPENAI_BASE_URL)))
+    own = origin(str(user.values.get("base_url", OPENAI_BASE_URL)))
     moved = arguments.values.get("base_url", surroundings.values.get("base_url"))
     if moved is None:
-        if surroundings.names.get("api_key") == "OPENAI_API_KEY" and own != _origin(OPENAI_BASE_URL):
+        if surroundings.names.get("api_key") == "OPENAI_API_KEY" and own != origin(OPENAI_BASE_URL):
             del surroundings.values["api_key"]
         return ()
-    if "api_key" in surroundings.values or _origin(str(moved)) == own:
+    if "api_key" in surroundings.values or origin(str(moved)) == own:
         return ()
     del user.values["api_key"]
     return (
         f"The key in {user.name} belongs to another server than the base URL in use, so it is not sent. "
         "Set FIDO_API_KEY for this server.",
     )
-
-
-def _origin(url: str) -> tuple[str, str, int | None]:
-    try:
-        parts = urlsplit(url.strip())
-        port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
-    except ValueError:
-        return ("", url, None)
-    return (parts.scheme, (parts.hostname or "").rstrip("."), port)
 
 
 def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:

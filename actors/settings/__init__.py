@@ -1,0 +1,1 @@
+"""What a person may set: the layers it comes from, and the value that comes of them."""
