@@ -15,7 +15,6 @@ A test says which rows of the matrix it shows; more is optional:
 goes for parameters as well: `pytest.param(..., marks=pytest.mark.fault(2, says="..."))`.
 """
 
-import ast
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -25,7 +24,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-TESTS = Path(__file__).parent.parent
+from tests.fakes.marked import named_by
+
 LONG = os.environ.get("FIDO_FAULTS") == "long"
 SEED = int(os.environ.get("FIDO_SEED", "1"))
 BEGIN, END = "<!-- last run -->\n", "<!-- end of last run -->"
@@ -132,13 +132,7 @@ class Fault:
 @cache
 def rows_named() -> dict[int, list[str]]:
     """Every row that a test's marker names, with the files of these tests."""
-    named: dict[int, list[str]] = {}
-    for path in sorted(TESTS.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.fault":
-                for row in (each.value for each in node.args if isinstance(each, ast.Constant)):
-                    named.setdefault(row, []).append(path.name)
-    return named
+    return named_by("fault", int)
 
 
 def _spans(rows: Iterable[int]) -> str:
