@@ -9,7 +9,7 @@ _Name = TypeVar("_Name", int, str)
 
 
 def named_by(marker: str, kind: type[_Name]) -> dict[_Name, list[str]]:
-    """Every positional constant of the `kind` in `@pytest.mark.MARKER(...)`, with the files of these tests."""
+    """Every constant of the `kind` that `@pytest.mark.MARKER(...)` names, with the files of these tests."""
     named: dict[_Name, list[str]] = {}
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
