@@ -13,33 +13,42 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from actors.conversation import Conversation
 from actors.provider import errors
+from actors.provider.chat import ChatWire
 from actors.provider.interface import ProviderError
 from actors.provider.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
 from actors.provider.sse import EventDecoder
+from actors.provider.wire import PLAIN, Answering, Quirks, Wire
 from actors.settings.tables import Timeouts
-from ipc.messages import RetryScheduled, StreamEvent
+from ipc.messages import ModelAnswer, RetryScheduled, StreamEvent
 
 if TYPE_CHECKING:
     import httpx2
     import openai
-
-PATH: Final = "/chat/completions"
 
 
 class DirectProvider:
     """Sends conversations to one server and streams its answers. Constructing it costs nothing."""
 
     def __init__(
-        self, base_url: str, api_key: str | None, timeouts: Timeouts, retry: RetryPolicy | None = None
+        self,
+        base_url: str,
+        api_key: str | None,
+        timeouts: Timeouts,
+        retry: RetryPolicy | None = None,
+        *,
+        wire: Wire | None = None,
+        quirks: Quirks = PLAIN,
     ) -> None:
-        self._server = _Server(base_url, (api_key or "").strip())
+        self._wire: Wire = wire or ChatWire()
+        self._quirks = quirks
+        self._server = _Server(base_url, (api_key or "").strip(), self._wire.path)
         self._timeouts = timeouts
         self._retry = retry or RetryPolicy()
         self._redact = errors.Redactor([self._server.key])
@@ -59,7 +68,7 @@ class DirectProvider:
 
         Raises `ProviderError`. Closing the generator or cancelling its task closes the connection at once.
         """
-        body = conversation.body()
+        body = self._wire.body(conversation, self._quirks)
         ends_at = asyncio.get_running_loop().time() + self._timeouts.total_s
         try:
             sender = await self._sender()
@@ -72,8 +81,11 @@ class DirectProvider:
                     attempt += 1
                     yield scheduled
                     await asyncio.sleep(scheduled.delay_s)
-            async with aclosing(response), aclosing(sender.read(response, ends_at)) as events:
+            answering = self._wire.answering(self._server.url, self._quirks)
+            async with aclosing(response), aclosing(sender.read(response, answering, ends_at)) as events:
                 async for event in events:
+                    if isinstance(event, ModelAnswer):
+                        self._wire.keep(event)
                     yield event
         except ProviderError as error:
             raise self._redacted(error) from None
@@ -120,13 +132,14 @@ class _Server:
 
     base_url: str
     key: str
+    path: str
 
     def __repr__(self) -> str:
         return f"_Server({self.base_url!r})"
 
     @property
     def url(self) -> str:
-        return self.base_url + PATH
+        return self.base_url + self.path
 
     @property
     def is_loopback(self) -> bool:
@@ -155,7 +168,7 @@ class _Sender:
         try:
             async with asyncio.timeout_at(min(quiet_at, ends_at)):
                 response: Any = await self.sdk.post(
-                    PATH,
+                    self.server.path,
                     content=body,
                     options=self.options,
                     cast_to=httpx2.Response,
@@ -174,12 +187,14 @@ class _Sender:
             # The SDK reads the body of an error itself, and lets what happens there through.
             raise self._not_sent(error) from None
 
-    async def read(self, response: "httpx2.Response", ends_at: float) -> AsyncGenerator[StreamEvent, None]:
+    async def read(
+        self, response: "httpx2.Response", answering: Answering, ends_at: float
+    ) -> AsyncGenerator[StreamEvent, None]:
         """Yield the answer as it comes. Raises `ProviderError`."""
         is_plain = response.headers.get("content-type", "").startswith("application/json")
         decoder = PlainDecoder() if is_plain else EventDecoder()
         async with aclosing(_pieces(response)) as pieces:
-            reader = AnswerReader(self.server.url, pieces, decoder, self.timeouts, ends_at)
+            reader = AnswerReader(self.server.url, pieces, decoder, answering, self.timeouts, ends_at)
             async with aclosing(reader.events()) as events:
                 async for event in events:
                     yield event

@@ -10,7 +10,7 @@ import msgspec
 from actors.provider import errors
 from actors.provider.interface import ProviderError
 from actors.provider.sse import EVENT_LIMIT, EventTooLargeError
-from actors.provider.stream import Assembly
+from actors.provider.wire import Answering
 from actors.settings.tables import Timeouts
 from ipc.messages import StreamEvent
 
@@ -48,7 +48,13 @@ class AnswerReader:
     """Reads one response. `pieces` raises `ConnectionError` when the connection ends too early."""
 
     def __init__(
-        self, url: str, pieces: AsyncIterator[bytes], decoder: Decoder, timeouts: Timeouts, ends_at: float
+        self,
+        url: str,
+        pieces: AsyncIterator[bytes],
+        decoder: Decoder,
+        answering: Answering,
+        timeouts: Timeouts,
+        ends_at: float,
     ) -> None:
         self._url = url
         self._pieces = pieces
@@ -57,7 +63,7 @@ class AnswerReader:
         self._ends_at = ends_at
         self._loop = asyncio.get_running_loop()
         self._heard_at = self._loop.time()
-        self._assembly = Assembly(url)
+        self._assembly = answering
         self._done = False
 
     async def events(self) -> AsyncGenerator[StreamEvent, None]:
