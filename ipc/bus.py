@@ -25,6 +25,7 @@ from ipc.messages import (
     CompactionStarted,
     Fact,
     GetSnapshot,
+    JobsChanged,
     MessageDelta,
     PlanChanged,
     ProcessExited,
@@ -32,6 +33,8 @@ from ipc.messages import (
     SessionOpened,
     Snapshot,
     SubagentActivityChanged,
+    ToolFinished,
+    ToolPrinted,
     UsageReported,
 )
 
@@ -47,7 +50,7 @@ _SNAPSHOT_DEADLINE_S: Final = 10.0
 _ENVELOPE_BYTES: Final = 100
 """What a delta is more than its text, at most."""
 
-_LATEST_ONLY = (SessionOpened, UsageReported, SubagentActivityChanged, PlanChanged)
+_LATEST_ONLY = (SessionOpened, UsageReported, SubagentActivityChanged, PlanChanged, JobsChanged)
 
 
 class History:
@@ -76,7 +79,7 @@ class History:
         key = _key(fact)
         if key is not None:
             self._forget(self._place_of.pop(key, 0))
-        if isinstance(fact, CompactionFinished):  # each one counts: a person reads it at its place
+        if isinstance(fact, CompactionFinished | ToolFinished):  # each one counts, at its place
             self._append(fact, size, None)
         elif not isinstance(fact, AskSettled):
             self._append(fact, size, key)
@@ -125,6 +128,8 @@ def _key(fact: AnyFact) -> object:
         return ("ask", fact.ask_id)
     if isinstance(fact, CompactionStarted | CompactionFinished):
         return "compaction"
+    if isinstance(fact, ToolPrinted | ToolFinished):
+        return ("printed", fact.call_id)
     return None
 
 

@@ -11,6 +11,8 @@ from ipc.messages import (
     Beat,
     CompactionFinished,
     CompactionStarted,
+    Job,
+    JobsChanged,
     MessageDelta,
     NoticeRaised,
     Plan,
@@ -19,6 +21,7 @@ from ipc.messages import (
     ProcessStarted,
     Snapshot,
     ToolFinished,
+    ToolPrinted,
     ToolStarted,
 )
 from tests.fakes.facts import session
@@ -70,6 +73,19 @@ def test_a_compaction_is_remembered_as_open_or_by_its_end() -> None:
     assert remembered(started, delta("a"), ended, started, ended, started) == (
         delta("a"), ended, ended, started
     )  # fmt: skip
+
+
+def test_of_a_running_call_the_latest_output_is_remembered_and_of_an_ended_one_none() -> None:
+    first, last = ToolPrinted(call_id="c", tail="1\n"), ToolPrinted(call_id="c", tail="1\n2\n")
+    other = ToolPrinted(call_id="d", tail="x")
+    ended = ToolFinished(call_id="c", name="bash_exec", status="ok", duration_ms=0, display="")
+    assert remembered(first, other, last) == (other, last)
+    assert remembered(first, other, last, ended, ended) == (other, ended, ended)
+
+
+def test_of_the_jobs_the_last_list_is_remembered() -> None:
+    job = Job(pid=7, command="serve", started_at="2026-01-01T00:00:00.000Z")
+    assert remembered(JobsChanged(jobs=(job,)), JobsChanged(jobs=())) == (JobsChanged(jobs=()),)
 
 
 def test_the_oldest_facts_go_first_and_states_stay() -> None:

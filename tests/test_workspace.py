@@ -180,3 +180,22 @@ def test_a_shown_name_stays_on_its_line(name: str) -> None:
     assert text.isprintable()
     assert "\n" not in text
     assert text == name or text.startswith('"')
+
+
+def test_a_folder_that_is_also_readable_is_read_by_its_whole_path_and_never_written(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "output").mkdir()
+    kept = tmp_path / "output" / "1.txt"
+    kept.write_text("x", encoding="utf-8")
+    (tmp_path / "output" / "out").symlink_to("/etc/passwd")
+    workspace = Workspace(tmp_path / "work", [tmp_path / "output"])
+    assert workspace.resolve_existing(str(kept)) == workspace.resolve_searchable("../output/1.txt") == kept
+    assert workspace.relative(kept) == str(kept)
+    for resolve in (workspace.resolve_inside, workspace.resolve_for_change, workspace.resolve_entry):
+        with pytest.raises(ToolFailure) as caught:
+            resolve(str(kept))
+        assert code_of(caught) == "outside_workspace"
+    for path, code in {"../output/2.txt": "not_found", "../output/out": "outside_workspace"}.items():
+        with pytest.raises(ToolFailure) as caught:
+            workspace.resolve_existing(path)
+        assert code_of(caught) == code

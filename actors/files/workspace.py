@@ -4,7 +4,7 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
@@ -27,22 +27,27 @@ _OWN = {".fido-plan.json": "update_plan"}
 class Workspace:
     """One folder; every path is resolved, symlinks and `..` first, and judged by where it then leads."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, also_readable: Collection[Path] = ()) -> None:
+        """`also_readable` are folders outside that may be read, and nothing else; they need not be there."""
         self.root = root.resolve()
+        self._readable = (self.root, *(Path(os.path.realpath(folder)) for folder in also_readable))
 
     def relative(self, path: Path) -> str:
-        """A resolved path as a model sees it, from the root on; the root is `.`."""
-        return path.relative_to(self.root).as_posix()
+        """A resolved path as a model sees it, from the root on; the root is `.`, outside it is absolute."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
 
     def resolve_inside(self, given: str) -> Path:
         """Resolve a path as a model gave it; empty is the root. It need not exist."""
+        return self._resolve(given, (self.root,))
+
+    def _resolve(self, given: str, folders: Collection[Path]) -> Path:
         if "\0" in given:
             raise ToolFailure("bad_path", "A path can not hold a NUL character.", "Correct the path.")
         try:
             resolved = Path(os.path.realpath(self.root / given))
         except UnicodeEncodeError:
             raise ToolFailure("bad_path", f"{given!r} can not be a path.", "Correct the path.") from None
-        if not resolved.is_relative_to(self.root):
+        if not any(resolved.is_relative_to(folder) for folder in folders):
             raise ToolFailure(
                 "outside_workspace",
                 f"{shown(given)} leads to {shown(str(resolved))}, outside the workspace {self.root}.",
@@ -51,14 +56,14 @@ class Workspace:
         return resolved
 
     def resolve_existing(self, given: str) -> Path:
-        """Like `resolve_inside`, for what has to be there."""
-        path = self.resolve_inside(given)
+        """Like `resolve_inside`, for what has to be there and is to be read."""
+        path = self._resolve(given, self._readable)
         self.entry_status(path)
         return path
 
     def resolve_searchable(self, given: str) -> Path:
         """Like `resolve_existing`, for a folder or a regular file."""
-        path = self.resolve_inside(given)
+        path = self._resolve(given, self._readable)
         status = self.entry_status(path)
         if not stat.S_ISDIR(status.st_mode):
             refuse_special(status, self.relative(path))
@@ -137,10 +142,11 @@ class Workspace:
             raise ToolFailure("protected_path", message, f"Use {_OWN[name]}.")
 
     def _instead_of(self, missing: Path) -> str:
-        if missing == self.root:
-            return "The workspace folder is gone: tell the user."
-        inside = (each for each in missing.parents if each.is_relative_to(self.root))
-        folder = next((each for each in inside if each.is_dir()), self.root)
+        if missing in self._readable:
+            return "This folder is gone: tell the user."
+        root = next(each for each in self._readable if missing.is_relative_to(each))
+        inside = (each for each in missing.parents if each.is_relative_to(root))
+        folder = next((each for each in inside if each.is_dir()), root)
         wanted = missing.relative_to(folder).parts[0]
         try:
             with os.scandir(folder) as entries:

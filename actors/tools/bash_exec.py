@@ -1,6 +1,7 @@
 """`bash_exec`: one command in a shell, bounded in time and output, with nothing left behind unasked."""
 
 import os
+import stat
 from typing import ClassVar, Final
 
 from pydantic import Field
@@ -89,8 +90,8 @@ class BashExec:
         return ToolOutput(told(reply, output, given.timeout_ms), ok=succeeded)
 
     def _folder(self, cwd: str) -> str:
-        folder = self._workspace.resolve_existing(cwd)
-        if not folder.is_dir():
+        folder = self._workspace.resolve_inside(cwd)
+        if not stat.S_ISDIR(self._workspace.entry_status(folder).st_mode):
             name = shown(self._workspace.relative(folder))
             raise ToolFailure(
                 "not_a_folder", f"cwd: {name} is no folder.", "Name a folder, or leave cwd out."
