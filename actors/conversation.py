@@ -15,6 +15,9 @@ from ipc.messages import ModelAnswer, ToolCall
 _encoder = msgspec.json.Encoder()
 
 CLOSING = b"]}"
+_ANSWER = b'{"role":"assistant",'
+_PLAIN_ANSWER = b'{"role":"assistant","content":'
+_OWN_MEMBERS = frozenset({"role", "content", "tool_calls"})
 
 
 class Conversation:
@@ -69,7 +72,7 @@ class Conversation:
 
     def append_answer(self, answer: ModelAnswer) -> bytes:
         """Take the model's answer, return the bytes that were appended."""
-        encoded = encode_assistant(answer.text, answer.tool_calls)
+        encoded = encode_assistant(answer.text, answer.tool_calls, answer.echo)
         self.append(encoded)
         self._pending = [call.id for call in answer.tool_calls]
         return encoded
@@ -118,15 +121,37 @@ def encode_user(text: str) -> bytes:
     return _encode({"role": "user", "content": text})
 
 
-def encode_assistant(text: str, calls: Sequence[ToolCall] = ()) -> bytes:
-    """An assistant message; `content` is null when there are only calls, as most servers accept."""
-    message: dict[str, Any] = {"role": "assistant", "content": text or None}
+def encode_assistant(text: str, calls: Sequence[ToolCall] = (), echo: str = "") -> bytes:
+    """An assistant message; `content` is null when there are only calls, as most servers accept.
+
+    What its server wants back, `echo` as in `ModelAnswer`, stands right behind the role: so it is seen from
+    the beginning of a message whether there is such. Raises `msgspec.DecodeError` when it is no object.
+    """
+    message: dict[str, Any] = {"role": "assistant"}
+    if echo:
+        wanted = msgspec.json.decode(echo, type=dict[str, Any])
+        message |= {name: value for name, value in wanted.items() if name not in _OWN_MEMBERS}
+    message["content"] = text or None
     if calls:
         message["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in calls
         ]
     return _encode(message)
+
+
+def carries_echo(message: bytes) -> bool:
+    """Whether a message holds what only the server that gave it wants back."""
+    return message.startswith(_ANSWER) and not message.startswith(_PLAIN_ANSWER)
+
+
+def without_echo(message: bytes) -> tuple[bytes, str]:
+    """Take a message apart: as every server takes it, and its echo. Raises `msgspec.DecodeError`."""
+    if not carries_echo(message):
+        return message, ""
+    members = msgspec.json.decode(message, type=dict[str, msgspec.Raw])
+    echo = {name: members.pop(name) for name in tuple(members) if name not in _OWN_MEMBERS}
+    return _encoder.encode(members), _encoder.encode(echo).decode()
 
 
 def encode_tool_result(call_id: str, content: str) -> bytes:

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from actors.conversation import encode_assistant, encode_tool_result, encode_user
+from actors.conversation import encode_assistant, encode_tool_result, encode_user, without_echo
 from actors.plan.delivery import TOOL
 from actors.sent_message import read
 from ipc.messages import ToolCall
@@ -219,7 +219,7 @@ def _marked(message: bytes) -> bytes:
     calls = [
         ToolCall(id=c.id, name=c.function.name, arguments=c.function.arguments) for c in said.tool_calls or ()
     ]
-    return encode_assistant(f"{DROPPED}\n{said.text}".strip(), calls)
+    return encode_assistant(f"{DROPPED}\n{said.text}".strip(), calls, without_echo(message)[1])
 
 
 def size(messages: Messages) -> int:

@@ -166,7 +166,7 @@ def _only_own_task(messages: Sequence[bytes], at: int, batch: Message, call_id: 
     ]
     if calls == list(batch.calls()):
         return tuple(messages)
-    return (*messages[:at], encode_assistant(batch.content or "", calls), *messages[at + 1 :])
+    return (*messages[:at], encode_assistant(batch.content or "", calls, batch.echo), *messages[at + 1 :])
 
 
 def _behind(calls: Sequence[ToolCall], call_id: str) -> int:

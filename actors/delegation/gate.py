@@ -15,7 +15,7 @@ import msgspec
 
 from actors.calls import sendable
 from actors.catalog.builtin import EFFECTS
-from actors.conversation import Conversation, encode_assistant, encode_user
+from actors.conversation import Conversation, encode_assistant, encode_user, without_echo
 from actors.delegation.policy import INTERRUPTED, refusal
 from actors.delegation.wording import PROMPTS
 from ipc.messages import ModelAnswer, ToolCall
@@ -37,6 +37,8 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     content: str | None = None
     tool_calls: tuple[_Call, ...] = ()
     tool_call_id: str = ""
+    echo: str = ""
+    """As in `ModelAnswer`; on the wire its members are the message's own."""
 
     def calls(self) -> tuple[ToolCall, ...]:
         return tuple(
@@ -45,8 +47,14 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-decode_message: Final = msgspec.json.Decoder(Message).decode
-"""One encoded message; raises `ValueError` and `RecursionError`."""
+_decode: Final = msgspec.json.Decoder(Message).decode
+
+
+def decode_message(raw: bytes) -> Message:
+    """Read one encoded message. Raises `ValueError` and `RecursionError`."""
+    plain, echo = without_echo(raw)
+    message = _decode(plain)
+    return msgspec.structs.replace(message, echo=echo) if echo else message
 
 
 class BadTail(Exception):
@@ -94,7 +102,8 @@ class Gate:
         if not any(_is_of(message, answer) for answer in self._relayed):
             raise BadTail("the request holds an answer that the model did not give")
         self._due = {call.id: call.name for call in message.calls()}
-        self._conversation.append_answer(ModelAnswer(text=message.content or "", tool_calls=message.calls()))
+        kept = ModelAnswer(text=message.content or "", tool_calls=message.calls(), echo=message.echo)
+        self._conversation.append_answer(kept)
 
     def _check_refusal(self, call_id: str, content: str) -> None:
         name = self._due.get(call_id, "")
@@ -107,6 +116,8 @@ def _is_of(message: Message, answer: ModelAnswer) -> bool:
     """Whether a message is an answer as it was relayed, or the beginning of its text."""
     content = message.content or ""
     if message.tool_calls:
-        whole = encode_assistant(answer.text, [sendable(call) for call in answer.tool_calls])
-        return encode_assistant(content, message.calls()) == whole
+        whole = encode_assistant(answer.text, [sendable(call) for call in answer.tool_calls], answer.echo)
+        return encode_assistant(content, message.calls(), message.echo) == whole
+    if message.echo and encode_assistant("", (), message.echo) != encode_assistant("", (), answer.echo):
+        return False
     return content != "" and answer.text.startswith(content)
