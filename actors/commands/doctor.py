@@ -21,6 +21,7 @@ from actors.delegation.requirement import standing
 from actors.directories import state_directory, user_file
 from actors.files.rg import find_rg
 from actors.sandbox.level import Level, probe
+from actors.settings.addresses import below
 from actors.settings.layers import SettingsError
 from actors.settings.settings import Settings, load
 from actors.settings.tables import Sandbox
@@ -105,7 +106,7 @@ def provider(settings: Settings) -> Finding:
             "no key and no base URL: the built-in offline model answers, which is no language model",
             "Set OPENAI_API_KEY, or base_url for a local server such as http://localhost:11434/v1.",
         )
-    url = settings.endpoint + "/models"
+    url = below(settings.endpoint, "/models")
     try:
         models = _models(url, settings.key_for(url))
     except urllib.error.HTTPError as error:

@@ -7,7 +7,17 @@ from typing import Annotated, Any, get_args
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
 from actors.directories import user_file
+from actors.secrets.redactor import Redactor
 from actors.settings.addresses import normalize_base_url, origin
+from actors.settings.credentials import (
+    Command,
+    HeaderName,
+    HeaderValue,
+    find_key,
+    pair,
+    secret_values,
+    warn_if_open,
+)
 from actors.settings.layers import Layer, SettingsError, merge, nearest, read_file
 from actors.settings.tables import (
     Delegation,
@@ -50,7 +60,15 @@ class Settings(Table):
     base_url: str | None = None
     """Where the OpenAI-compatible server is; without one and without a key the built-in model answers."""
     api_key: SecretStr | None = None
-    """Key of the server, sent to the host of `base_url` and nowhere else."""
+    """Key of the server, sent to scheme, host and port of `base_url` and nowhere else."""
+    api_key_variable: str | None = None
+    """Name of a variable that holds the key, instead of `api_key`."""
+    api_key_file: str | None = None
+    """File that holds the key alone, for you alone (0600), instead of `api_key`."""
+    api_key_command: Command | None = None
+    """Command that prints the key, instead of `api_key`: a list is run as it is, a string by `sh`."""
+    headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
+    """Extra headers of every request to the server; their values are kept secret as the key is."""
     provider: str = ""
     """Name of the server's dialect, such as `deepseek`; empty: told by the base URL."""
     wire_api: WireApi = "chat"
@@ -78,11 +96,12 @@ class Settings(Table):
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)
     _notices: tuple[str, ...] = PrivateAttr(default=())
+    _secrets: tuple[str, ...] = PrivateAttr(default=())
 
     @property
     def offline(self) -> bool:
         """Whether the built-in model answers."""
-        return self.api_key is None and self.base_url is None
+        return self.api_key is None and self.base_url is None and not self.headers
 
     @property
     def endpoint(self) -> str:
@@ -104,6 +123,22 @@ class Settings(Table):
             return None
         return self.api_key.get_secret_value()
 
+    def headers_for(self, url: str) -> dict[str, str]:
+        """The extra headers, if `url` has the very scheme, host and port they belong to."""
+        if origin(url) != origin(self.endpoint):
+            return {}
+        return {name: value.get_secret_value() for name, value in self.headers.items()}
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Every secret value that was configured, in use or not."""
+        return self._secrets
+
+    @property
+    def redactor(self) -> Redactor:
+        """Takes these secrets out of texts."""
+        return Redactor(self._secrets)
+
     @field_validator("base_url")
     @classmethod
     def _normalize(cls, given: str | None) -> str | None:
@@ -121,15 +156,27 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Pat
     _refuse_abuse(project)
     surroundings = _from_environment(environ)
     arguments = _from_flags(flags)
-    notices = _pair_keys(user, surroundings, arguments)
+    keys = [name for name, setting in ENVIRONMENT if setting == "api_key"]
+    secrets = list(secret_values(user, environ, keys))
+    notices = [*warn_if_open(user, user_file(environ)), *_pair(user, surroundings, arguments)]
     values, sources = merge([user, project, surroundings, arguments], Settings)
+    settings = _validated(values, sources)
+    found = find_key(dict(settings), sources, environ, user_file(environ).parent)
+    if found is not None:
+        key, sources["api_key"] = found
+        settings = settings.model_copy(update={"api_key": SecretStr(key)})
+        secrets.append(key)
+    settings._sources.update(sources)  # noqa: SLF001 - filled once, here
+    settings._notices = tuple(notices)  # noqa: SLF001
+    settings._secrets = tuple(dict.fromkeys(filter(None, secrets)))  # noqa: SLF001
+    return settings
+
+
+def _validated(values: Mapping[str, object], sources: Mapping[str, str]) -> Settings:
     try:
-        settings = Settings.model_validate(values)
+        return Settings.model_validate(values)
     except ValidationError as error:
         raise _explained(error, sources) from None
-    settings._sources.update(sources)  # noqa: SLF001 - filled once, here
-    settings._notices = notices  # noqa: SLF001
-    return settings
 
 
 def _from_environment(environ: Mapping[str, str]) -> Layer:
@@ -182,26 +229,9 @@ def _refuse_abuse(project: Layer) -> None:
             )
 
 
-def _pair_keys(user: Layer, surroundings: Layer, arguments: Layer) -> tuple[str, ...]:
-    """Drop a key that was meant for another server than the one in use, and say so.
-
-    A key in the user's file belongs to the base URL in that file. `OPENAI_API_KEY` gives way to it there.
-    """
-    if "api_key" not in user.values:
-        return ()
-    own = origin(str(user.values.get("base_url", OPENAI_BASE_URL)))
+def _pair(user: Layer, surroundings: Layer, arguments: Layer) -> tuple[str, ...]:
     moved = arguments.values.get("base_url", surroundings.values.get("base_url"))
-    if moved is None:
-        if surroundings.names.get("api_key") == "OPENAI_API_KEY" and own != origin(OPENAI_BASE_URL):
-            del surroundings.values["api_key"]
-        return ()
-    if "api_key" in surroundings.values or origin(str(moved)) == own:
-        return ()
-    del user.values["api_key"]
-    return (
-        f"The key in {user.name} belongs to another server than the base URL in use, so it is not sent. "
-        "Set FIDO_API_KEY for this server.",
-    )
+    return pair(user, surroundings, OPENAI_BASE_URL, moved)
 
 
 def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsError:

@@ -1,0 +1,1 @@
+"""Keys and other secrets: where they come from, and how they stay out of everything that is kept or shown."""
