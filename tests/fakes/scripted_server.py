@@ -250,7 +250,8 @@ class ScriptedServer:
         held = [STREAM_HEAD]
         for part in render(step, request.number, request.data.get("model", ""), include_usage):
             if isinstance(part, Raw):
-                held.append(b"%x\r\n%b\r\n" % (len(part.data), part.data))
+                if part.data:  # an empty chunk would end the response
+                    held.append(b"%x\r\n%b\r\n" % (len(part.data), part.data))
                 continue
             sock.sendall(b"".join(held))
             held = []
