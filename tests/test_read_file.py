@@ -86,7 +86,7 @@ def test_a_binary_is_named_with_its_size(tool: ReadFile, tmp_path: Path, data: b
         ("naïve\n".encode("utf-16"), "UTF-16-LE"),
         (b"\xfe\xff" + "naïve\n".encode("utf-16-be"), "UTF-16-BE"),
         ("naïve\n".encode("utf-32"), "UTF-32-LE"),
-        ("naïve\n".encode("latin-1"), "not UTF-8: shown as Latin-1"),
+        ("naïve\n".encode("latin-1"), "not UTF-8: shown as CP1252, a guess"),
         ("naïve\r\n".encode(), "CRLF"),
         ("naïve".encode(), "no newline at the end"),
     ],

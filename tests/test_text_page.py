@@ -15,7 +15,7 @@ def all_pages(data: bytes, limit: int) -> str:
     lines: list[str] = []
     line, column = 1, 1
     while (start := line_start(data, line)) is not None and data:
-        for piece in page(data, "utf-8", start, line, column, limit):
+        for piece in page(data, start, line, column, limit):
             assert len(piece.text.encode()) <= MAX_BYTES
             text = piece.text + "\r" * piece.with_return
             if piece.column == 1:
@@ -45,17 +45,17 @@ def test_lines_are_counted_as_an_editor_counts_them(lines: list[str]) -> None:
 
 def test_a_page_is_bounded_though_every_line_is_long() -> None:
     data = b"\n".join([b"x" * 5000] * 100)
-    pieces = page(data, "utf-8", 0, 1, 1, 1000)
+    pieces = page(data, 0, 1, 1, 1000)
     assert sum(len(piece.text) for piece in pieces) <= MAX_BYTES + MAX_LINE_BYTES
     assert all(piece.left == 3000 for piece in pieces)
 
 
 def test_a_column_inside_a_character_moves_to_the_next_one() -> None:
-    (piece,) = page("aéb".encode(), "utf-8", 0, 1, 3, 1)
+    (piece,) = page("aéb".encode(), 0, 1, 3, 1)
     assert (piece.column, piece.text) == (4, "b")
 
 
 def test_a_column_behind_the_line_shows_nothing_of_it_and_goes_on() -> None:
-    first, second = page(b"ab\ncd\n", "utf-8", 0, 1, 99, 5)
+    first, second = page(b"ab\ncd\n", 0, 1, 99, 5)
     assert (first.text, first.left) == ("", 0)
     assert second.text == "cd"

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from itertools import accumulate, chain, pairwise, repeat
 
+from actors.files.legacy_encoding import OF_SEVERAL_BYTES
 from actors.files.nearest_text import nearest
-from actors.files.text_encoding import detect
+from actors.files.text_encoding import Encoding, detect
 from actors.tools.tool import ToolFailure
 
 MAX_LINES_TOLD = 10
@@ -35,26 +36,23 @@ class Edit:
 def edit(data: bytes, old: str, new: str, *, replace_all: bool = False) -> Edit:
     """Replace `old`, which must occur once unless `replace_all`.
 
-    Raises `ToolFailure`: `identical_text`, `no_match`, `several_matches`, `encoding_unknown`, `bad_text`.
+    Raises `ToolFailure`: `identical_text`, `no_match`, `several_matches`, `encoding_unknown`,
+    `not_in_encoding`, `bad_text`.
     """
     try:
         encoding = detect(data)
     except UnicodeDecodeError:
-        raise _unknown_encoding("its bytes do not fit its byte order mark") from None
+        raise _unknown_encoding("its bytes do not fit the encoding that it begins with") from None
     text = encoding.decode(data)
     if encoding.bom:
         old, new = old.removeprefix("\ufeff"), new.removeprefix("\ufeff")
     old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
     matches = _matches(text, old, new, replace_all)
-    if encoding.is_guess:
-        _refuse_guesswork(text, matches, old, new)
+    _refuse_unwritable(encoding, new)
+    if encoding.rivals or encoding.is_unknown:
+        _refuse_guesswork(encoding, text, matches, new)
     after = _spliced(text, matches, old, new)
-    try:
-        return Edit(encoding.encode(after), text, after, _lines(text, matches))
-    except UnicodeEncodeError as error:
-        raise ToolFailure(
-            "bad_text", f"new_text holds no valid text: {error}.", "Correct new_text."
-        ) from None
+    return Edit(encoding.encode(after), text, after, _lines(text, matches))
 
 
 def _matches(text: str, old: str, new: str, replace_all: bool) -> list[re.Match[str]]:
@@ -130,15 +128,57 @@ def _usual_break(text: str) -> str:
     return "\r\n" if with_return > text.count("\n") - with_return else "\n"
 
 
-def _refuse_guesswork(text: str, matches: list[re.Match[str]], old: str, new: str) -> None:
-    """Where characters may be longer than a byte, none may be torn and none made up."""
-    unknown = {each for each in new if ord(each) > 0x7F} - set(old)
-    if unknown:
-        raise _unknown_encoding(f"it is not known how to write {''.join(sorted(unknown)[:5])!r} in it")
-    for match in matches:
-        before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
-        if before > "\x7f" or (match.group()[-1] > "\x7f" and after and not after.isspace()):
-            raise _unknown_encoding("old_text may begin or end inside a character")
+def _refuse_unwritable(encoding: Encoding, new: str) -> None:
+    try:
+        new.encode(encoding.codec)
+    except UnicodeEncodeError as error:
+        bad = new[error.start]
+        if "\ud800" <= bad <= "\udfff":
+            raise ToolFailure(
+                "bad_text", f"new_text holds no valid text: {error}.", "Correct new_text."
+            ) from None
+        raise ToolFailure(
+            "not_in_encoding",
+            f"The file is in {encoding.name}, which has no {bad!r}. Nothing was changed.",
+            "Write it with other characters or as an escape; or convert the file, if the user wants that.",
+        ) from None
+
+
+def _refuse_guesswork(encoding: Encoding, text: str, matches: list[re.Match[str]], new: str) -> None:
+    """Where it is not certain what the bytes stand for, no character may be torn and none made up."""
+    unknown = {each for each in new if each > "\x7f"} - set(text)
+    made_up = "".join(each for each in sorted(unknown) if not _is_agreed(each, encoding))
+    if made_up:
+        raise _unknown_encoding(f"it is not known how to write {made_up[:5]!r} in it")
+    if _tears(encoding, text, matches):
+        raise _unknown_encoding("old_text may begin or end inside a character")
+
+
+def _tears(encoding: Encoding, text: str, matches: list[re.Match[str]]) -> bool:
+    """Whether a place begins or ends inside a character of another reading of the bytes."""
+    if encoding.is_unknown:
+        return any(_may_be_torn(match, text) for match in matches)
+    bounds = [0, *chain.from_iterable(match.span() for match in matches), len(text)]
+    pieces = [text[start:end].encode(encoding.codec) for start, end in pairwise(bounds)]
+    try:
+        for rival in set(encoding.rivals).intersection(OF_SEVERAL_BYTES):
+            for piece in pieces:
+                piece.decode(rival)
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _may_be_torn(match: re.Match[str], text: str) -> bool:
+    """Whether a place may begin or end inside a character of more than a byte, whatever encoding that is."""
+    before, after = text[max(0, match.start() - 1) : match.start()], text[match.end() : match.end() + 1]
+    return before > "\x7f" or (match.group()[-1] > "\x7f" and bool(after) and not after.isspace())
+
+
+def _is_agreed(character: str, encoding: Encoding) -> bool:
+    """Whether all that a file may be in writes a character in the same way."""
+    forms = {character.encode(codec, "replace") for codec in (encoding.codec, *encoding.rivals)}
+    return not encoding.is_unknown and len(forms) == 1
 
 
 def _unknown_encoding(reason: str) -> ToolFailure:

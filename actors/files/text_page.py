@@ -1,4 +1,4 @@
-"""A page of a long text: some of its lines, bounded in number, in length and in bytes (pure)."""
+"""A page of a long UTF-8 text: some of its lines, bounded in number, in length and in bytes (pure)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,31 +41,31 @@ def line_count(data: bytes) -> int:
     return data.count(b"\n") + (not data.endswith(b"\n") and bool(data))
 
 
-def page(data: bytes, codec: str, start: int, line: int, column: int, limit: int) -> list[Piece]:
+def page(data: bytes, start: int, line: int, column: int, limit: int) -> list[Piece]:
     """The pieces of at most `limit` lines from `start` on, the offset of `line`.
 
     With a `column` past 1 the first line is shown from there, as far as the bound of the page allows.
     """
-    return list(islice(_pieces(data, codec, start, line, column), limit))
+    return list(islice(_pieces(data, start, line, column), limit))
 
 
-def _pieces(data: bytes, codec: str, start: int, line: int, column: int) -> Iterator[Piece]:
+def _pieces(data: bytes, start: int, line: int, column: int) -> Iterator[Piece]:
     room = MAX_BYTES
     while start < len(data) and room > 0:
         found = data.find(b"\n", start)
         end = len(data) if found < 0 else found
         most = room if column > 1 else MAX_LINE_BYTES
-        first = _boundary(data, codec, min(start + column - 1, end), 1)
-        last = end if end - first <= most else _boundary(data, codec, first + most, -1)
+        first = _boundary(data, min(start + column - 1, end), 1)
+        last = end if end - first <= most else _boundary(data, first + most, -1)
         with_return = found > 0 and last == end and data[end - 1 : end] == b"\r" and last > first
-        text = data[first : last - with_return].decode(codec)
+        text = data[first : last - with_return].decode("utf-8")
         yield Piece(line, first - start + 1, text, end - last, last - start + 1, with_return)
         room -= last - first + 8
         start, line, column = end + 1, line + 1, 1
 
 
-def _boundary(data: bytes, codec: str, at: int, step: int) -> int:
+def _boundary(data: bytes, at: int, step: int) -> int:
     """The nearest offset in the direction of `step` that is not inside a character."""
-    while codec == "utf-8" and at < len(data) and 0x80 <= data[at] < 0xC0:
+    while at < len(data) and 0x80 <= data[at] < 0xC0:
         at += step
     return at

@@ -47,7 +47,7 @@ class ReadFile:
         start = line_start(data, line)
         if start is None:
             raise _past_the_end(name, line, data, partial)
-        pieces = page(data, _page_codec(encoding), start, line, column, max(1, min(given.limit, MAX_LINES)))
+        pieces = page(data, start, line, column, max(1, min(given.limit, MAX_LINES)))
         footer = _footer(pieces, data, encoding, partial)
         return ToolOutput("\n".join([*(_numbered(each, name) for each in pieces), footer]))
 
@@ -65,7 +65,7 @@ class ReadFile:
 
 
 def _content(file: BinaryIO, name: str) -> tuple[bytes, Encoding, bool]:
-    """Text without byte order mark, as UTF-8 or Latin-1; its true encoding; whether it is only the start."""
+    """Text as UTF-8 without byte order mark; its true encoding; whether it is only the start."""
     head = file.read(SAMPLE_BYTES)
     if kind := binary_kind(head):
         raise _binary(file, name, kind)
@@ -76,18 +76,11 @@ def _content(file: BinaryIO, name: str) -> tuple[bytes, Encoding, bool]:
     try:
         encoding = detect(data)
     except UnicodeDecodeError:
-        raise _binary(file, name, "a file that does not fit its byte order mark") from None
-    if _page_codec(encoding) != encoding.codec:
-        data = encoding.decode(data).encode()
-    else:
-        data = data[len(encoding.bom) :]
+        raise _binary(file, name, "a file that does not fit the encoding it begins with") from None
+    data = data[len(encoding.bom) :] if encoding.codec == "utf-8" else encoding.decode(data).encode()
     if b"\0" in data:
         raise _binary(file, name, "a binary file")
     return data, encoding, partial
-
-
-def _page_codec(encoding: Encoding) -> str:
-    return "latin-1" if encoding.is_guess else "utf-8"
 
 
 def _binary(file: BinaryIO, name: str, kind: str) -> ToolFailure:
@@ -122,10 +115,10 @@ def _footer(pieces: list[Piece], data: bytes, encoding: Encoding, partial: bool)
     returns = sum(each.with_return for each in pieces)
     if returns:
         notes.append("CRLF" if returns >= len(pieces) - 1 else "CRLF in some lines")
-    if encoding.is_guess:
-        notes.append("not UTF-8: shown as Latin-1")
+    if encoding.rivals or encoding.is_unknown:
+        notes.append(f"not UTF-8: shown as {encoding.name}, a guess")
     elif encoding.codec != "utf-8":
-        notes.append(encoding.codec.upper())
+        notes.append(encoding.name)
     if last == total and not partial and not data.endswith(b"\n"):
         notes.append("no newline at the end")
     return f"[{'; '.join(notes)}]"
