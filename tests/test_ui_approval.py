@@ -2,10 +2,10 @@
 
 import pytest
 
-from ipc.messages import AskRaised, CancelTurn, SettleAsk
+from ipc.messages import AskRaised, AskSettled, CancelTurn, SettleAsk
 from tests.fakes.facts import approval
 from tests.fakes.screen import Desktop, working
-from ui.asking import GRACE_S
+from ui.asking import GRACE_S, choices
 
 WIDTHS = [40, 60, 80, 120, 200]
 
@@ -22,12 +22,14 @@ def ask(columns: int = 80, rows: int = 24, **changes: object) -> Desktop:
 def test_an_approval_shows_what_is_asked_and_by_whom(columns: int, rows: int) -> None:
     desk = ask(columns, rows, body="git push --force")
     assert "bash_exec asks" in desk.text
-    assert "Run a command?" in desk.text
+    assert "Run this command in tests?" in desk.text
     assert "git push --force" in desk.text
     assert "1 Allow once" in desk.text
 
 
-@pytest.mark.parametrize(("key", "decision"), [("1", "allow_once"), ("2", "allow_session")])
+@pytest.mark.parametrize(
+    ("key", "decision"), [("1", "allow_once"), ("3", "allow_session"), ("4", "allow_always")]
+)
 def test_a_number_answers(key: str, decision: str) -> None:
     desk = ask().press(key, key)
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision=decision)]  # type: ignore[arg-type]
@@ -35,18 +37,48 @@ def test_a_number_answers(key: str, decision: str) -> None:
 
 
 def test_arrows_and_enter_answer() -> None:
-    assert ask().press("down", "enter").orders == [SettleAsk(ask_id="ask-1", decision="allow_session")]
+    desk = ask().press("down", "down", "enter")
+    assert desk.orders == [SettleAsk(ask_id="ask-1", decision="allow_session")]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120, 200])
+def test_what_a_lasting_yes_would_cover_is_said_in_full(columns: int) -> None:
+    grant = "`python -m pytest tests/terminal/test_screen.py -q --maxfail 3 --durations 20`"
+    shown = ask(columns, grant=grant).words
+    assert f"3 Allow for this session: {grant}" in shown
+    assert f"4 Allow always, in this workspace: {grant}" in shown
+
+
+def test_what_can_be_allowed_only_once_offers_no_more() -> None:
+    desk = ask(grant="")
+    assert "session:" not in desk.text
+    assert "always" not in desk.text
+    assert "2 Deny, and say why" in desk.text
+    desk.press("3")
+    assert "Deny, and say why:" in desk.text
+    assert desk.orders == []
+
+
+def test_the_numbers_of_yes_and_no_are_the_same_in_every_approval() -> None:
+    lasting, single = choices(approval()), choices(approval(grant=""))
+    assert lasting[:2] == single == (single[0], single[1])
+
+
+def test_a_grant_that_is_longer_than_the_screen_leaves_room_for_the_question() -> None:
+    desk = ask(40, 24, body="git push --force", grant="word " * 80)
+    for text in ("git push --force", "1 Allow once", "2 Deny", "3 Allow for", "4 Allow always"):
+        assert text in desk.text
 
 
 def test_a_refusal_can_carry_a_sentence() -> None:
-    desk = ask().press("3")
+    desk = ask().press("2")
     assert "Deny, and say why:" in desk.text
     desk.type("use 2 spaces").press("enter")
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="use 2 spaces")]
 
 
 def test_cancel_goes_back_from_the_sentence_and_then_stops_the_turn() -> None:
-    desk = ask().press("3", "esc")
+    desk = ask().press("2", "esc")
     assert "Allow once" in desk.text
     assert desk.orders == []
     assert desk.press("esc").orders == [CancelTurn()]
@@ -80,10 +112,69 @@ def test_nothing_of_a_command_is_hidden() -> None:
     assert "ls <U+202E>␛[8m⟨10000 spaces⟩; rm -rf ~␍ls" in desk.words
 
 
-def test_a_diff_is_drawn_in_its_colours() -> None:
-    desk = ask(tool="patch", body="@@ -1 +1 @@\n-old\n+new")
-    assert desk.roles_of("+new") == {"added"}
-    assert desk.roles_of("-old") == {"removed"}
+CHANGE = "--- a.py\n+++ a.py\n@@ -9,3 +9,3 @@\n kept\n-old\n+new\n last\n@@ -40 +40,2 @@\n x\n+y"
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_a_diff_is_drawn_with_numbers_and_in_its_colours(columns: int) -> None:
+    desk = ask(columns, 30, tool="patch", title="patch: a.py", body=CHANGE)
+    assert "Change a.py?" in desk.text
+    left = [" ".join(line.split()) for line in desk.lines]
+    for line in ("9 kept", "10 - old", "10 + new", "11 last", "…", "40 x", "41 + y"):
+        assert line in left
+    assert "@@" not in desk.text
+    assert desk.roles_of("+ new") == {"dim", "added"}
+    assert desk.roles_of("- old") == {"dim", "removed"}
+
+
+def test_a_diff_of_a_new_file_says_that_it_is_made() -> None:
+    body = "--- a.py\n+++ a.py\n@@ -0,0 +1,2 @@\n+one\n+two"
+    desk = ask(tool="patch", title="patch: a.py", body=body)
+    assert "Create a.py?" in desk.text
+    assert "2 + two" in desk.words
+    assert "No line of text" in ask(tool="patch", title="patch: a.py", body="").text
+
+
+def test_a_long_line_of_a_diff_goes_on_behind_its_number() -> None:
+    desk = ask(60, 30, tool="patch", body="@@ -0,0 +1 @@\n+" + "word " * 30)
+    first = next(at for at, line in enumerate(desk.lines) if "1 + word" in line)
+    rows = [line.rstrip(" ┃") for line in desk.lines[first : first + 3]]
+    assert all(row.startswith(" " * 6) and row[6] != " " for row in rows[1:])
+    assert "".join(row[6:] for row in rows).replace(" ", "") == "word" * 30
+
+
+@pytest.mark.parametrize(
+    ("tool", "subject", "asked"),
+    [
+        ("mkdir", "a/b", "Make this folder, with what is missing above it?"),
+        ("rm", "a.py", "Remove this file?"),
+        ("rmdir", "a and all in it", "Remove this folder?"),
+        ("browse_url", "https://docs.example.org/a", "Fetch this page from the web?"),
+        ("websearch", "python urwid", "Send these words to the search server?"),
+        ("another", "x", ""),
+    ],
+)
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_an_approval_says_what_a_tool_would_do(tool: str, subject: str, asked: str, columns: int) -> None:
+    desk = ask(columns, tool=tool, title=f"{tool}: {subject}", body=subject)
+    assert f"{tool} asks" in desk.text
+    assert asked in desk.text
+    assert subject in desk.text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_several_approvals_wait_in_a_queue_each_with_a_grace_of_its_own(columns: int) -> None:
+    desk = working(columns).tell(approval("first", ask_id="a"), approval("second", ask_id="b"))
+    assert "1 of 2" in desk.text
+    assert "second" not in desk.text
+    desk.wait(2 * GRACE_S).press("1", "1")
+    assert desk.orders == [SettleAsk(ask_id="a", decision="allow_once")]
+    desk.tell(AskSettled(ask_id="a", outcome="allow_once"))
+    assert "second" in desk.text
+    desk.press("1")
+    assert len(desk.orders) == 1
+    desk.wait(2 * GRACE_S).press("1")
+    assert desk.orders[1:] == [SettleAsk(ask_id="b", decision="allow_once")]
 
 
 def question(*options: str) -> AskRaised:
@@ -109,7 +200,7 @@ def test_a_paste_into_an_armed_approval_is_a_draft_and_no_answer() -> None:
 
 
 def test_a_paste_into_the_sentence_is_text_whatever_is_in_it() -> None:
-    desk = ask().press("3", "begin paste", *"no", "enter", "esc", "ctrl c", *"way", "end paste", "enter")
+    desk = ask().press("2", "begin paste", *"no", "enter", "esc", "ctrl c", *"way", "end paste", "enter")
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no\nway")]
 
 

@@ -11,10 +11,10 @@ def question(*options: str) -> AskRaised:
     )
 
 
-def test_an_approval_offers_once_session_and_a_reasoned_no() -> None:
+def test_an_approval_offers_once_a_reasoned_no_session_and_always() -> None:
     offered = choices(approval())
-    assert [choice.decision for choice in offered] == ["allow_once", "allow_session", "deny"]
-    assert [choice.writes for choice in offered] == [False, False, True]
+    assert [choice.decision for choice in offered] == ["allow_once", "deny", "allow_session", "allow_always"]
+    assert [choice.writes for choice in offered] == [False, True, False, False]
 
 
 def test_a_question_offers_its_options_an_own_answer_and_none() -> None:
@@ -40,10 +40,18 @@ def test_gaps_can_not_push_a_command_out_of_sight() -> None:
     assert body(approval("if x:\n        y")) == "if x:\n        y"
 
 
-def test_a_title_that_repeats_the_body_is_left_out() -> None:
-    def titled(text: str, kind: str = "approval") -> AskRaised:
-        return AskRaised(ask_id="a", kind=kind, tool="bash_exec", title=text, body="make\n  test")  # type: ignore[arg-type]
+def titled(text: str, tool: str = "bash_exec", body: str = "make\n  test") -> AskRaised:
+    return AskRaised(ask_id="a", kind="approval", tool=tool, title=text, body=body)
 
-    assert title(titled("bash_exec: make test")) == ""
-    assert title(titled("make test", "question")) == ""
-    assert title(titled("Run a command?")) == "Run a command?"
+
+def test_a_title_says_what_the_tool_would_do_and_where() -> None:
+    assert title(titled("bash_exec: make test")) == "Run this command?"
+    assert title(titled("bash_exec in a: b: make test")) == "Run this command in a?"
+    assert title(titled("patch: {a}.py", "patch", "@@ -1 +1 @@")) == "Change {a}.py?"
+
+
+def test_a_title_that_repeats_the_body_is_left_out() -> None:
+    question = AskRaised(ask_id="a", kind="question", tool="ask_user", title="a b", body="a\n b")
+    assert title(question) == ""
+    assert title(titled("other: make test", "other")) == ""
+    assert title(titled("More than that", "other")) == "More than that"

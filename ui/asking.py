@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ipc.messages import AskRaised, Decision
+from ui.diffs import creates
 
 GRACE_S: Final = 0.5
 """Seconds without a key after which keys belong to the ask: what was typed ahead can't answer it."""
@@ -23,31 +24,65 @@ class Choice:
     """Whether the person adds a sentence."""
 
 
-_APPROVAL: Final = (
-    Choice("Allow once", "allow_once"),
-    Choice("Allow for this session", "allow_session"),
-    Choice("Deny, and say why", "deny", writes=True),
-)
+_ONCE: Final = Choice("Allow once", "allow_once")
+_DENY: Final = Choice("Deny, and say why", "deny", writes=True)
+_DOES: Final = {
+    "bash_exec": "Run this command{where}?",
+    "patch": "Change {subject}?",
+    "mkdir": "Make this folder, with what is missing above it?",
+    "rm": "Remove this file?",
+    "rmdir": "Remove this folder?",
+    "browse_url": "Fetch this page from the web?",
+    "websearch": "Send these words to the search server?",
+}
+"""What a yes lets a tool do; the body holds what it does it to."""
 
 
 def choices(ask: AskRaised) -> tuple[Choice, ...]:
-    """Return the answers to choose from, in order."""
+    """Return the answers to choose from, in order.
+
+    Yes and no have the same places in every approval, and what lasts stands behind them: who answers by
+    habit answers for this once.
+    """
+    if ask.kind == "approval" and ask.grant:
+        session = Choice(f"Allow for this session: {ask.grant}", "allow_session")
+        always = Choice(f"Allow always, in this workspace: {ask.grant}", "allow_always")
+        return _ONCE, _DENY, session, always
     if ask.kind == "approval":
-        return _APPROVAL
+        return _ONCE, _DENY
     offered = tuple(Choice(option, "allow_once", text=option) for option in ask.options)
     own = Choice("Another answer" if offered else "Answer", "allow_once", writes=True)
     return (*offered, own, Choice("Do not answer", "deny"))
 
 
 def title(ask: AskRaised) -> str:
-    """Return the line above the body; empty when the body says the same."""
-    said = ask.title.removeprefix(f"{ask.tool}: ")
+    """Return the line above the body: what the tool would do; empty when the body says the same."""
+    head, _, subject = ask.title.partition(": ")
+    where = head.removeprefix(ask.tool).rstrip()
+    does = _DOES.get(ask.tool) if ask.kind == "approval" else None
+    if does is not None:
+        if is_diff(ask) and creates(ask.body):
+            does = "Create {subject}?"
+        elif is_diff(ask) and not ask.body:
+            does = "Write {subject}?"
+        return does.format(subject=subject or ask.title, where=where)
+    said = subject if head == ask.tool else ask.title
     return "" if said.strip() == " ".join(ask.body.split()) else ask.title
+
+
+def is_diff(ask: AskRaised) -> bool:
+    """Tell whether the body is a diff."""
+    return ask.tool == "patch"
 
 
 def body(ask: AskRaised) -> str:
     """Return what is asked in full, with gaps that could push something out of sight counted instead."""
-    return _LONG_GAP.sub(_count_gap, ask.body.rstrip("\n"))
+    return shown(ask.body.rstrip("\n"))
+
+
+def shown(text: str) -> str:
+    """Return a text with its long gaps counted instead."""
+    return _LONG_GAP.sub(_count_gap, text)
 
 
 def _count_gap(gap: re.Match[str]) -> str:

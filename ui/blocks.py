@@ -1,4 +1,4 @@
-"""The transcript as a list of blocks: one per line of text, one per tool call, one per note; pure.
+"""The transcript as a list of blocks: one per line of text, per thought, per tool call, per note; pure.
 
 A block is what is laid out at once, so a delta costs the layout of one line however long the answer is.
 All text that enters is cleaned here or in `ui/state.py`.
@@ -12,8 +12,11 @@ from ipc.terminal_text import StreamCleaner, clean
 
 LINE_LIMIT: Final = 2_000
 """Characters of one block; a longer line goes on in the next block."""
+THOUGHT_PART: Final = 16_000
+"""Of a thought, the last one to two times so many characters are kept: it is laid out as a whole, which takes
+13 ms for each."""
 
-TextKind = Literal["prompt", "answer", "reasoning"]
+TextKind = Literal["prompt", "answer"]
 Outcome = ToolStatus | Literal["partial"]
 """How a call ended, as a person is told: a delegation can be half done."""
 
@@ -23,13 +26,39 @@ _STEADY: Final = {0x09: "    ", 0x200D: None, 0xFE0F: None}
 
 @dataclass(slots=True)
 class TextBlock:
-    """One line of a prompt or an answer, or the last lines of a reasoning."""
+    """One line of a prompt or an answer."""
 
     kind: TextKind
     text: str
     first: bool
     """Whether a message begins here."""
     revision: int = 0
+
+
+@dataclass(slots=True)
+class ThoughtBlock:
+    """What the model reasoned, up to what it then said or did."""
+
+    started_at: float | None
+    """Monotonic seconds; None in the past of a snapshot."""
+    ended_at: float | None = None
+    """When its last piece came."""
+    text: str = ""
+    dropped: int = 0
+    """Characters of its beginning that are not kept."""
+    lasts: bool = True
+    first: bool = True
+    """Whether neither a call nor another thought stands above."""
+    revision: int = 0
+
+    def add(self, text: str, now: float | None) -> None:
+        """Think on; what is kept depends on the length alone, not on the pieces."""
+        self.ended_at = now
+        self.text += text
+        parts = (self.dropped + len(self.text)) // THOUGHT_PART
+        drop = max(0, (parts - 1) * THOUGHT_PART - self.dropped)
+        self.text, self.dropped = self.text[drop:], self.dropped + drop
+        self.revision += 1
 
 
 @dataclass(slots=True)
@@ -41,12 +70,14 @@ class ToolBlock:
     started_at: float | None
     """Monotonic seconds; None in the past of a snapshot."""
     first: bool
-    """Whether something else than a tool call stands above."""
+    """Whether neither a call nor a thought stands above."""
     longer: bool = False
     """Whether it was not seen starting: it runs for longer than is known."""
     status: Outcome | None = None
     """None while it runs."""
     duration_ms: int = 0
+    tail: tuple[str, ...] = ()
+    """The last lines it printed, while it runs."""
     detail: str = ""
     """The first lines of what it said, for a call that went wrong."""
     revision: int = 0
@@ -63,7 +94,7 @@ class NoteBlock:
     revision: int = 0
 
 
-Block = TextBlock | ToolBlock | NoteBlock
+Block = TextBlock | ThoughtBlock | ToolBlock | NoteBlock
 
 
 def steady(text: str) -> str:
@@ -78,7 +109,11 @@ class Transcript:
     blocks: list[Block] = field(default_factory=list)
     running: dict[str, ToolBlock] = field(default_factory=dict)
     """Tool calls without a result, by call id."""
-    _open: TextKind | None = None
+    thoughts: int = 0
+    """How many blocks are thoughts."""
+    _open: TextKind | Literal["thought"] | None = None
+    _thought: ThoughtBlock | None = None
+    """The open thought, once there is more of it than white space."""
     _cleaner: StreamCleaner = field(default_factory=StreamCleaner)
     _newlines: int = 0
     _tail: int = -1
@@ -98,26 +133,42 @@ class Transcript:
             self._newlines = -1
         self._add(self._cleaner.feed(piece))
 
+    def think(self, piece: str, now: float | None) -> None:
+        """Add a piece of a thought; it goes on until something else happens."""
+        if self._open != "thought":
+            self.close()
+            self._open = "thought"
+        self._add_thought(self._cleaner.feed(piece), now)
+
     def close(self) -> None:
-        """End the message that is being streamed."""
-        if self._open is not None:
+        """End the message or the thought that is being streamed."""
+        if self._open == "thought":
+            self._end_thought()
+        elif self._open is not None:
             self._add(self._cleaner.flush())
-            self._open = None
+        self._open = None
         self._cleaner = StreamCleaner()
 
     def start_tool(self, call_id: str, name: str, summary: str, now: float | None) -> None:
         """Add a tool call that now runs."""
         self.close()
-        block = ToolBlock(name, summary, now, first=not self._last_is(ToolBlock))
+        block = ToolBlock(name, summary, now, first=not self._last_is(ToolBlock, ThoughtBlock))
         self.blocks.append(block)
         self.running[call_id] = block
+
+    def print_tool(self, call_id: str, tail: tuple[str, ...]) -> None:
+        """Give a running call the last lines that it printed."""
+        block = self.running.get(call_id)
+        if block is not None:
+            block.tail = tail
+            block.revision += 1
 
     def finish_tool(self, call_id: str, name: str, status: Outcome, duration_ms: int, detail: str) -> None:
         """Give a tool call its result."""
         if call_id not in self.running:
             self.start_tool(call_id, name, "", None)
         block = self.running.pop(call_id)
-        block.status, block.duration_ms, block.detail = status, duration_ms, detail
+        block.status, block.duration_ms, block.detail, block.tail = status, duration_ms, detail, ()
         block.revision += 1
 
     def note(self, level: Level, text: str, next_step: str = "") -> None:
@@ -129,13 +180,10 @@ class Transcript:
         for call_id, block in list(self.running.items()):
             self.finish_tool(call_id, block.name, "cancelled", 0, "")
 
-    def _last_is(self, kind: type[Block]) -> bool:
-        return bool(self.blocks) and isinstance(self.blocks[-1], kind)
+    def _last_is(self, *kinds: type[Block]) -> bool:
+        return bool(self.blocks) and isinstance(self.blocks[-1], kinds)
 
     def _add(self, shown: str) -> None:
-        if self._open == "reasoning":
-            self._add_reasoning(shown)
-            return
         head, *lines = shown.translate(_STEADY).split("\n")
         self._add_line(head)
         for line in lines:
@@ -146,7 +194,7 @@ class Transcript:
     def _add_line(self, line: str) -> None:
         """Add to the last line; empty lines wait until something follows them."""
         kind = self._open
-        if not line or kind is None:
+        if not line or kind is None or kind == "thought":
             return
         if self._newlines < 0:
             self._begin(TextBlock(kind, "", first=True))
@@ -163,13 +211,24 @@ class Transcript:
             self._go_on(rest)
             block = rest
 
-    def _add_reasoning(self, shown: str) -> None:
-        if self._newlines < 0:
-            self._begin(TextBlock("reasoning", "", first=True))
-            self._newlines = 0
-        block = self._last_of_message()
-        block.text = (block.text + shown.translate(_STEADY))[-LINE_LIMIT:]
-        block.revision += 1
+    def _add_thought(self, shown: str, now: float | None) -> None:
+        shown = shown.translate(_STEADY)
+        if self._thought is None:
+            shown = shown.lstrip()
+            if not shown:
+                return
+            self._thought = ThoughtBlock(now, first=not self._last_is(ToolBlock, ThoughtBlock))
+            self.blocks.append(self._thought)
+            self.thoughts += 1
+        self._thought.add(shown, now)
+
+    def _end_thought(self) -> None:
+        rest = self._cleaner.flush()
+        if rest.strip() or self._thought is not None:
+            self._add_thought(rest, None if self._thought is None else self._thought.ended_at)
+        if self._thought is not None:
+            self._thought.lasts = False
+            self._thought = None
 
     def _begin(self, block: TextBlock) -> None:
         self.blocks.append(block)

@@ -17,6 +17,7 @@ from ipc.messages import (
     RedoTurn,
     SettleAsk,
     StartTurn,
+    StopJob,
     UndoTurn,
 )
 from ipc.terminal_text import clean_line
@@ -41,9 +42,10 @@ Send = (
     | RedoTurn
     | ListSessions
     | OpenSession
+    | StopJob
 )
 Order = Send | Act
-Overlay = Literal["plan", "help", "usage", "recall"]
+Overlay = Literal["plan", "help", "usage", "jobs", "recall"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,7 @@ SILENT: Final = (
     f"Wait, or press {keys.shown('interrupt')} twice to leave."
 )
 """Said for as long as it is so."""
+_STOPPING_JOB: Final = Message("info", "Stopping the job.")
 _UNDOING: Final = Message("info", "Taking the last changes back.")
 _REDOING: Final = Message("info", "Making the changes again.")
 
@@ -83,6 +86,8 @@ class Desk:
     """The picker, while its overlay is open."""
     opening: str = ""
     """The session that was chosen and has not opened yet."""
+    unfolded: bool = False
+    """Whether the model's thoughts are shown as a whole."""
     message: Message | None = None
     settled: set[str] = field(default_factory=set)
     """Asks whose answer is on its way."""
@@ -191,8 +196,8 @@ class Desk:
         return self.queue.pop() if self.queue else ""
 
     def done(self) -> None:
-        """Note that what was being taken back or made again is; the parent says what it was."""
-        if self.message in (_UNDOING, _REDOING):
+        """Note that what was being done is done; the parent says what it was."""
+        if self.message in (_UNDOING, _REDOING, _STOPPING_JOB):
             self.message = None
 
     def failed(self, order: Send, code: str, message: str, next_step: str) -> str:
@@ -217,7 +222,7 @@ class Desk:
                 self.opening = ""
             case ListSessions():
                 self.close()
-            case GetPlan() | ClearPlan() | CompactConversation() | UndoTurn() | RedoTurn():
+            case GetPlan() | ClearPlan() | CompactConversation() | UndoTurn() | RedoTurn() | StopJob():
                 pass
             case _:
                 assert_never(order)
@@ -236,6 +241,18 @@ class Desk:
             return []
         return [act]
 
+    def _stop_job(self, state: ViewState, number: str) -> list[Order]:
+        jobs = state.conversation.jobs
+        job = jobs.get(int(number)) if number.isascii() and number.isdecimal() and len(number) < 10 else None
+        if job is None:
+            which = ", ".join(map(str, jobs)) or "none"
+            self.message = Message(
+                "warning", f"There is no job {number!r}. Running: {which}; /jobs lists them."
+            )
+            return []
+        self.message = _STOPPING_JOB
+        return [StopJob(pid=job.pid)]
+
     def _local(self, command: keys.LocalCommand, words: str, state: ViewState) -> list[Order]:
         match command:
             case "/plan":
@@ -247,6 +264,10 @@ class Desk:
                 self.overlay = "help"
             case "/usage":
                 self.overlay = "usage"
+            case "/jobs":
+                self.overlay = "jobs"
+            case "/jobs stop":
+                return self._stop_job(state, words)
             case "/recall":
                 self.pick()
                 return self.advance(state)

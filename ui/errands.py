@@ -20,6 +20,7 @@ from ipc.messages import (
     Refused,
     SessionsListed,
     Stop,
+    StopJob,
     UndoTurn,
 )
 from ui.blocks import steady
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 DEADLINE_S: Final = 5.0
 SHORT_DEADLINE_S: Final = 1.0
 LONG_DEADLINE_S: Final = 60.0
-"""For what is answered when it is done: files are written back meanwhile."""
+"""For what is answered when it is done: files are written back meanwhile, a job ends."""
 OPEN_S: Final = 20.0
 """Wait until a session that was chosen must have opened: the parent ends and starts again for it."""
 RETRY_S: Final = 0.3
@@ -84,7 +85,7 @@ class Errands:
         try:
             if self.wires is None:
                 raise PeerGone("nothing is connected yet")
-            deadline = LONG_DEADLINE_S if isinstance(order, UndoTurn | RedoTurn) else DEADLINE_S
+            deadline = LONG_DEADLINE_S if isinstance(order, UndoTurn | RedoTurn | StopJob) else DEADLINE_S
             reply = await self.wires.ask("plan_store" if to_store else "parent", order, deadline)
         except LocalFault as error:
             self._failed(order, "not_sent", f"This can not be sent: {error}.", "")

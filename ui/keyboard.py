@@ -75,6 +75,8 @@ class Keyboard:
             case "recall":
                 desk.pick()
                 return desk.advance(self._view.state)
+            case "fold":
+                desk.unfolded = not desk.unfolded
             case "page_up" | "page_down":
                 screen.transcript.scroll(keys.SCROLLING[action])
             case "line_up" | "line_down":

@@ -14,6 +14,7 @@ Action = Literal[
     "interrupt",
     "plan",
     "recall",
+    "fold",
     "help",
     "page_up",
     "page_down",
@@ -47,6 +48,7 @@ BINDINGS: Final = (
     Binding("interrupt", ("ctrl c",), "Ctrl-C", "the same; twice when idle: leave"),
     Binding("plan", ("f2", "ctrl t"), "F2, Ctrl-T", "the whole plan"),
     Binding("recall", ("ctrl r",), "Ctrl-R", "earlier sessions of this workspace"),
+    Binding("fold", ("f3", "ctrl o"), "F3, Ctrl-O", "what the model thought: all of it, or a line each"),
     Binding("help", ("f1",), "F1, or ? in an empty line", "this help"),
     Binding("page_up", ("page up",), "PgUp", "older"),
     Binding("page_down", ("page down",), "PgDn", "newer"),
@@ -80,6 +82,8 @@ LocalCommand = Literal[
     "/plan",
     "/plan clear",
     "/usage",
+    "/jobs",
+    "/jobs stop",
     "/compact",
     "/undo",
     "/redo",
@@ -92,6 +96,8 @@ LOCAL_COMMANDS: Final[dict[LocalCommand, str]] = {
     "/plan": "show the whole plan",
     "/plan clear": "start over with an empty plan",
     "/usage": "tokens and cost, of this turn and in all",
+    "/jobs": "what commands have left running",
+    "/jobs stop": "end one of these, by its number: `/jobs stop 1`",
     "/compact": "shorten the conversation now; words behind it say what to keep",
     "/undo": "take back the file changes of the last turn",
     "/redo": "make the changes again that were taken back",
@@ -100,7 +106,7 @@ LOCAL_COMMANDS: Final[dict[LocalCommand, str]] = {
     "/help": "keys and commands",
     "/quit": "leave Fido",
 }
-_WITH_WORDS: Final[tuple[LocalCommand, ...]] = ("/compact",)
+_WITH_WORDS: Final[tuple[LocalCommand, ...]] = ("/compact", "/jobs stop")
 """Commands that take words of the person behind their name."""
 
 
@@ -138,11 +144,12 @@ def local_command(text: str) -> Entered | None:
     words = text.split()
     if not words or not words[0].startswith("/") or "/" in words[0][1:]:
         return None
-    name = words[0].lower()
-    for command in _WITH_WORDS:
-        if name == command:
-            return Entered(command, command, text.strip()[len(command) :].strip())
     line = " ".join(words)
+    for command in _WITH_WORDS:
+        count = len(command.split())
+        if " ".join(words[:count]).lower() == command:
+            behind = text.split(maxsplit=count)[count:]
+            return Entered(command, command, "".join(behind).rstrip())
     known = next((command for command in LOCAL_COMMANDS if command == line.lower()), None)
     if "\n" in text.strip() or (known is None and text[0].isspace()):
         return None

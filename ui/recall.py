@@ -4,8 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from ipc.messages import SessionSummary
-from ui import figures
-from ui.state import cleaned
+from ui import cleaned, figures
 
 
 @dataclass(slots=True)
@@ -23,7 +22,7 @@ class Recall:
 
     def fill(self, sessions: tuple[SessionSummary, ...], now: datetime) -> None:
         """Take the list as it came."""
-        self.sessions = tuple(cleaned(session) for session in sessions)
+        self.sessions = tuple(cleaned.fact(session) for session in sessions)
         self._searched = [_text(session, now).casefold() for session in self.sessions]
 
     def matching(self) -> list[SessionSummary]:

@@ -11,12 +11,13 @@ from ui.view import View
 from ui.widgets import activity_bar, header, plan_panel, status_line
 from ui.widgets.approval import AskForm
 from ui.widgets.composer import Composer
-from ui.widgets.overlay import HelpText, overlaid
+from ui.widgets.jobs import jobs_markup
+from ui.widgets.overlay import TextPage, help_markup, overlaid
 from ui.widgets.plan_panel import PlanPanel
 from ui.widgets.recall import RecallList
-from ui.widgets.row import Content, Part, Row, Size
-from ui.widgets.transcript import LEVEL_ROLE, TranscriptView, hanging
-from ui.widgets.usage import UsageText
+from ui.widgets.row import Content, Part, Row, Size, hanging
+from ui.widgets.transcript import LEVEL_ROLE, TranscriptView
+from ui.widgets.usage import usage_markup
 
 MIN_COLUMNS: Final = 40
 MIN_ROWS: Final = 10
@@ -46,8 +47,9 @@ class Screen(urwid.Widget):
         self.view = view
         self.transcript = TranscriptView(view)
         self.panel = PlanPanel(view)
-        self.help = HelpText(view.glyphs)
-        self.usage = UsageText(view)
+        self.help = TextPage("Keys and commands", help_markup, view.glyphs)
+        self.usage = TextPage("Usage", lambda: usage_markup(view.state.conversation), view.glyphs)
+        self.jobs = TextPage("Running in the background", lambda: jobs_markup(view), view.glyphs)
         self.recall = RecallList(view)
         self.composer = Composer(view.glyphs)
         self.form: AskForm | None = None
@@ -88,7 +90,7 @@ class Screen(urwid.Widget):
         return screen if overlay is None else overlaid(screen, overlay, self.view.glyphs)
 
     @property
-    def overlay(self) -> PlanPanel | HelpText | UsageText | RecallList | None:
+    def overlay(self) -> PlanPanel | TextPage | RecallList | None:
         """What lies over everything, if anything does."""
         match self.view.desk.overlay:
             case "plan":
@@ -97,6 +99,8 @@ class Screen(urwid.Widget):
                 return self.help
             case "usage":
                 return self.usage
+            case "jobs":
+                return self.jobs
             case "recall":
                 return self.recall
             case None:

@@ -6,7 +6,7 @@ text of a fact is cleaned on its way in, so whatever draws the state needs no ca
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar, assert_never
+from typing import Literal, assert_never
 
 import msgspec
 
@@ -18,6 +18,7 @@ from ipc.messages import (
     Beat,
     CompactionFinished,
     CompactionStarted,
+    Job,
     JobsChanged,
     Level,
     MessageDelta,
@@ -25,7 +26,6 @@ from ipc.messages import (
     NoticeRaised,
     Plan,
     PlanChanged,
-    PlanItem,
     ProcessExited,
     ProcessStarted,
     SessionOpened,
@@ -38,8 +38,7 @@ from ipc.messages import (
     TurnStarted,
     UsageReported,
 )
-from ipc.terminal_text import clean_line
-from ui import figures
+from ui import cleaned, figures
 from ui.blocks import Outcome, Transcript, steady
 
 Source = Literal["parent", "plan_store", "supervisor"]
@@ -48,13 +47,6 @@ NESTED = "nested delegation rejected"
 """The detail of a subagent that tried to delegate."""
 BETWEEN_DEEDS = ("reasoning", "reviewing")
 """Phases of a subagent that last: what it did before they began took a moment, and says more."""
-
-DETAIL_LINES = 3
-"""Lines of a failed tool's output that the transcript shows."""
-
-_MULTILINE = ("body", "details")
-
-S = TypeVar("S", bound=msgspec.Struct)
 
 
 @dataclass(slots=True)
@@ -101,6 +93,16 @@ class Conversation:
     asks: dict[str, AskRaised] = field(default_factory=dict)
     """Open approvals and questions, oldest first."""
     activity: Activity | None = None
+    jobs: dict[int, Job] = field(default_factory=dict)
+    """What commands left running, by the number that a person calls it."""
+    job_numbers: dict[tuple[int, str], int] = field(default_factory=dict)
+    """Numbers given to jobs, by process and start: none is given twice, so none ever means another job."""
+
+    @property
+    def context_window(self) -> int:
+        """Tokens that the model takes, as last told; 0 when unknown."""
+        told = 0 if self.usage is None else self.usage.context_window
+        return told or (0 if self.session is None else self.session.context_window)
 
     @property
     def busy(self) -> bool:
@@ -141,7 +143,7 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: f
     known, before = Counter(state.notices), state.conversation
     match source:
         case "parent":
-            state.conversation = Conversation()
+            state.conversation = Conversation(job_numbers=before.job_numbers)
             state.cut_off = False
         case "plan_store":
             state.plan = None
@@ -200,28 +202,28 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
     talk = state.conversation
     match fact:
         case MessageDelta(kind="reasoning", text=text):
-            talk.transcript.stream("reasoning", text)
+            talk.transcript.think(text, now)
         case MessageDelta(text=text):
             _say(talk, text)
         case SessionOpened():
-            talk.session = cleaned(fact)
+            talk.session = cleaned.fact(fact)
         case TurnStarted():
             _start_turn(talk, fact, now)
         case ToolStarted(call_id=call_id, name=name, summary=summary):
             talk.next_message = True
-            talk.transcript.start_tool(call_id, _line(name, 40), _line(summary), now)
+            talk.transcript.start_tool(call_id, cleaned.line(name, 40), cleaned.line(summary), now)
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
             outcome, said = _outcome(name, status, fact.display)
-            detail = "" if outcome == "ok" else _first_lines(said)
-            talk.transcript.finish_tool(call_id, _line(name, 40), outcome, duration_ms, detail)
+            detail = "" if outcome == "ok" else cleaned.first_lines(said)
+            talk.transcript.finish_tool(call_id, cleaned.line(name, 40), outcome, duration_ms, detail)
         case AskRaised():
-            talk.asks[fact.ask_id] = cleaned(fact)
+            talk.asks[fact.ask_id] = cleaned.fact(fact)
         case AskSettled():
             talk.asks.pop(fact.ask_id, None)
         case UsageReported():
             talk.usage, talk.context_tokens = fact, fact.context_tokens
         case SubagentActivityChanged():
-            talk.activity = _activity(talk.activity, cleaned(fact), now)
+            talk.activity = _activity(talk.activity, cleaned.fact(fact), now)
         case NoticeRaised(level=level, message=message):
             talk.transcript.note(level, steady(message))
             if source != "parent":
@@ -229,14 +231,18 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
         case TurnFinished():
             _finish_turn(talk, fact)
         case PlanChanged(plan=plan):
-            state.plan = _cleaned_plan(plan)
+            state.plan = cleaned.plan(plan)
         case ProcessStarted() | ProcessExited():
             state.processes[fact.actor] = fact
         case CompactionStarted():
             talk.compacting, talk.compacting_since = fact, now
         case CompactionFinished():
             _finish_compaction(talk, fact)
-        case ToolPrinted() | JobsChanged() | Beat() | ModelStreamed():
+        case ToolPrinted(call_id=call_id, tail=tail):
+            talk.transcript.print_tool(call_id, cleaned.last_lines(tail))
+        case JobsChanged(jobs=jobs):
+            talk.jobs = _numbered(talk.job_numbers, jobs)
+        case Beat() | ModelStreamed():
             pass
         case _:
             assert_never(fact)
@@ -318,27 +324,8 @@ def _finish_compaction(talk: Conversation, fact: CompactionFinished) -> None:
     talk.transcript.note(level, said, steady(fact.detail))
 
 
-def _line(text: str, limit: int = 400) -> str:
-    return steady(clean_line(text, limit))
-
-
-def _first_lines(text: str) -> str:
-    lines = [line for line in text[:4_000].splitlines() if line.strip()]
-    return "\n".join(_line(line) for line in lines[:DETAIL_LINES])
-
-
-def cleaned(fact: S) -> S:
-    """Return the fact with all its texts cleaned, and on one line unless they may have more."""
-    changes: dict[str, str | tuple[str, ...]] = {}
-    for name in fact.__struct_fields__:
-        value = getattr(fact, name)
-        if isinstance(value, str):
-            changes[name] = steady(value) if name in _MULTILINE else _line(value)
-        elif isinstance(value, tuple):
-            changes[name] = tuple(map(_line, value))
-    return msgspec.structs.replace(fact, **changes)
-
-
-def _cleaned_plan(plan: Plan) -> Plan:
-    items: tuple[PlanItem, ...] = tuple(map(cleaned, plan.items))
-    return msgspec.structs.replace(plan, items=items, reason=_line(plan.reason), session=_line(plan.session))
+def _numbered(numbers: dict[tuple[int, str], int], jobs: tuple[Job, ...]) -> dict[int, Job]:
+    """Return the jobs by their numbers; a new one gets the next."""
+    return {
+        numbers.setdefault((job.pid, job.started_at), len(numbers) + 1): cleaned.fact(job) for job in jobs
+    }

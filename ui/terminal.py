@@ -27,7 +27,7 @@ def _replaced(found: re.Match[str]) -> str:
 
 
 class Terminal(urwid.display.raw.Screen):
-    """A raw screen in which Ctrl-J is not Enter, and Ctrl-C, Ctrl-Z, Ctrl-S, Ctrl-Q are keys."""
+    """A raw screen in which Ctrl-J is not Enter, and Ctrl-C, Ctrl-Z, Ctrl-S, Ctrl-Q, Ctrl-O are keys."""
 
     def __init__(self, *, ascii_only: bool = False) -> None:
         super().__init__(bracketed_paste_mode=True, focus_reporting=False)
@@ -55,7 +55,7 @@ class Terminal(urwid.display.raw.Screen):
             return
         modes = termios.tcgetattr(fd)
         modes[0] &= ~(termios.ICRNL | termios.IXON)
-        modes[3] &= ~termios.ISIG
+        modes[3] &= ~(termios.ISIG | termios.IEXTEN)
         termios.tcsetattr(fd, termios.TCSADRAIN, modes)
 
 

@@ -61,6 +61,7 @@ class Glyphs:
     """A step in progress on which nobody works now."""
     verdict: Mapping[Verdict, str]
     level: Mapping[Level, str]
+    thought: str
     agent: tuple[str, str]
     chosen: str
     ellipsis: str
@@ -81,6 +82,7 @@ UNICODE: Final = Glyphs(
     stalled="◌",
     verdict={"verified": "✓", "claimed": "·"},
     level={"info": "·", "warning": "!", "error": "✗"},
+    thought="∴",
     agent=("◆", "◇"),
     chosen="›",
     ellipsis="…",
@@ -99,6 +101,7 @@ ASCII: Final = Glyphs(
     stalled="~",
     verdict={"verified": "+", "claimed": "."},
     level={"info": ".", "warning": "!", "error": "x"},
+    thought=":",
     agent=("*", "o"),
     chosen=">",
     ellipsis="~",

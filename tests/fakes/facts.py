@@ -10,6 +10,8 @@ from ipc.messages import (
     AskSettled,
     CompactionFinished,
     CompactionStarted,
+    Job,
+    JobsChanged,
     MessageDelta,
     NoticeRaised,
     Plan,
@@ -21,6 +23,7 @@ from ipc.messages import (
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
+    ToolPrinted,
     ToolStarted,
     TurnFinished,
     TurnStarted,
@@ -90,8 +93,25 @@ def activity(
     )
 
 
-def approval(body: str = "make test", *, ask_id: str = "ask-1", tool: str = "bash_exec") -> AskRaised:
-    return AskRaised(ask_id=ask_id, kind="approval", tool=tool, title="Run a command?", body=body)
+def approval(
+    body: str = "make test",
+    *,
+    ask_id: str = "ask-1",
+    tool: str = "bash_exec",
+    grant: str = "`make test`",
+    title: str = "bash_exec in tests: make test",
+) -> AskRaised:
+    return AskRaised(ask_id=ask_id, kind="approval", tool=tool, title=title, body=body, grant=grant)
+
+
+def jobs(*commands: str, pid: int = 4711) -> JobsChanged:
+    """Commands that have left something running, with processes that count from `pid`."""
+    return JobsChanged(
+        jobs=tuple(
+            Job(pid=pid + at, command=command, started_at="2025-03-05T13:05:00.000Z")
+            for at, command in enumerate(commands)
+        )
+    )
 
 
 def finished(
@@ -151,6 +171,11 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
     st.builds(TurnStarted, turn=_SMALL, prompt=TEXTS),
     st.builds(MessageDelta, turn=_SMALL, kind=st.sampled_from(["text", "reasoning"]), text=TEXTS),
     st.builds(ToolStarted, call_id=_CALLS, name=TEXTS, summary=TEXTS),
+    st.builds(ToolPrinted, call_id=_CALLS, tail=TEXTS),
+    st.builds(
+        JobsChanged,
+        jobs=st.lists(st.builds(Job, pid=_SMALL, command=TEXTS, started_at=TEXTS), max_size=3).map(tuple),
+    ),
     st.builds(
         ToolFinished,
         call_id=_CALLS,
@@ -167,9 +192,17 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
         title=TEXTS,
         body=TEXTS,
         options=st.lists(TEXTS, max_size=6).map(tuple),
+        grant=TEXTS,
     ),
     st.builds(AskSettled, ask_id=_ASKS, outcome=TEXTS),
-    st.builds(UsageReported, turn=_USAGES, total=_USAGES, subagent=_USAGES, context_tokens=_NUMBERS),
+    st.builds(
+        UsageReported,
+        turn=_USAGES,
+        total=_USAGES,
+        subagent=_USAGES,
+        context_tokens=_NUMBERS,
+        context_window=_NUMBERS,
+    ),
     st.builds(CompactionStarted, automatic=st.booleans(), context_tokens=_NUMBERS),
     st.builds(
         CompactionFinished,

@@ -169,7 +169,7 @@ async def test_an_approval_is_asked_and_answered_in_the_screen(tmp_path: Path) -
     async with scene(tmp_path) as (run, terminal):
         run.parent.tell(TurnStarted(turn=1, prompt="x"), approval("make test"))
         await terminal.shows("bash_exec asks", "make test", "1 Allow once", "1-9 answer")
-        terminal.type("3")
+        terminal.type("2")
         await terminal.shows("Deny, and say why:")
         terminal.type(f"not now{ENTER}")
         expected = SettleAsk(ask_id="ask-1", decision="deny", text="not now")
@@ -188,7 +188,7 @@ async def test_keys_typed_ahead_of_an_approval_do_not_answer_it(tmp_path: Path) 
         await terminal.shows("1 Allow once", "queued  1")
         assert not [heard for heard in run.parent.heard if isinstance(heard, SettleAsk)]
         await terminal.shows("1-9 answer")
-        terminal.type("2")
+        terminal.type("3")
         assert await run.parent.hears(SettleAsk) == [SettleAsk(ask_id="ask-1", decision="allow_session")]
 
 

@@ -9,9 +9,11 @@ from urwid.widget.widget import AbstractFlowWidget
 
 from ipc.messages import AskRaised, SettleAsk
 from ui import asking, keys
+from ui.diffs import DiffLine, diff_lines
+from ui.theme import Glyphs
 from ui.view import View
 from ui.widgets.composer import LineEditor
-from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, width
+from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, hanging, width
 
 _AROUND_CHOICES: Final = 5
 """Rows that head, title and a useful part of the body take; with less, only the chosen answer is shown."""
@@ -36,9 +38,7 @@ class AskForm(urwid.Widget):
         self._choices = asking.choices(ask)
         self._chosen = 0
         self._editor: LineEditor | None = None
-        # A command is cut anywhere, so that no space of it is lost; a question is read as text.
-        wrap = urwid.ANY if ask.kind == "approval" else urwid.SPACE
-        self._body = urwid.Text(_body_markup(ask), wrap=wrap)
+        self._body = _body(ask, view.glyphs)
         self._page = ScrolledPage(self._body, view.glyphs)
 
     @property
@@ -132,7 +132,7 @@ class AskForm(urwid.Widget):
         elif compact:
             below.append(self._row(functools.partial(self._choice_row, self._chosen)))
         else:
-            below += [self._row(functools.partial(self._choice_row, at)) for at in range(len(self._choices))]
+            below += self._all_choices(columns)
         room = self.limit - sum(widget.rows((columns,)) for widget in [*above, *below])
         body_rows = max(1, min(self._rows_of_body(columns), room))
         return [
@@ -152,19 +152,47 @@ class AskForm(urwid.Widget):
         fill = rule * max(0, columns - width(left) - width(right) - 1)
         return [("ask", left + fill)], [("ask", right)] if right else []
 
+    def _all_choices(self, columns: int) -> list[AbstractFlowWidget]:
+        """Return a widget for each choice: in full where there is room, else each in one row."""
+        each = range(len(self._choices))
+        full: list[AbstractFlowWidget] = [hanging(*self._choice(at)) for at in each]
+        if sum(widget.rows((columns,)) for widget in full) + _AROUND_CHOICES <= self.limit:
+            return full
+        return [self._row(functools.partial(self._choice_row, at)) for at in each]
+
     def _choice_row(self, at: int, columns: int) -> Content:
+        return self._choice(at), []
+
+    def _choice(self, at: int) -> tuple[Part, Part]:
         chosen = at == self._chosen
         mark = self._view.glyphs.chosen if chosen else " "
         role = "dim" if not self.armed else "strong" if chosen else None
-        return [("ask", f"{mark} "), (role, f"{at + 1} {self._choices[at].label}")], []
+        number = f"{mark} {at + 1} "
+        return ("ask", number), (role, self._choices[at].label)
 
     def _row(self, content: Callable[[int], Content]) -> Row:
         return Row(content, self._view.glyphs.ellipsis)
 
 
-def _body_markup(ask: AskRaised) -> list[Part] | str:
-    """Return the body; the lines of a diff in their colours."""
-    text = asking.body(ask)
-    if ask.tool != "patch":
-        return text
-    return [(_DIFF_ROLE.get(line[:1]), line) for line in text.splitlines(keepends=True)] or ""
+def _body(ask: AskRaised, glyphs: Glyphs) -> AbstractFlowWidget:
+    if asking.is_diff(ask):
+        return _diff(diff_lines(ask.body), glyphs)
+    # A command is cut anywhere, so that no space of it is lost; a question is read as text.
+    wrap = urwid.ANY if ask.kind == "approval" else urwid.SPACE
+    return urwid.Text(asking.body(ask), wrap=wrap)
+
+
+def _diff(lines: list[DiffLine], glyphs: Glyphs) -> AbstractFlowWidget:
+    """Draw a diff: numbers and signs in a column of their own, removed and added lines in their colours."""
+    if not lines:
+        return urwid.Text(("dim", "No line of text changes."))
+    digits = len(str(max((line.number for line in lines), default=0)))
+    return urwid.Pile([(urwid.PACK, _diff_line(line, digits, glyphs)) for line in lines])
+
+
+def _diff_line(line: DiffLine, digits: int, glyphs: Glyphs) -> AbstractFlowWidget:
+    if not line.sign:
+        return urwid.Text(("dim", line.text or f"{glyphs.ellipsis:>{digits}}"))
+    role = _DIFF_ROLE.get(line.sign)
+    mark = urwid.Text([("dim", f"{line.number:>{digits}} "), (role, f"{line.sign} ")], wrap=urwid.CLIP)
+    return urwid.Columns([(digits + 3, mark), urwid.Text((role, asking.shown(line.text)), wrap=urwid.ANY)])

@@ -1,24 +1,31 @@
-"""What lies over the rest of the screen for a moment: its frame, and the help."""
+"""What lies over the rest of the screen for a moment: its frame, pages of text, and the help."""
 
+from collections.abc import Callable
 from typing import Final
 
 import urwid
 
 from ui import keys
 from ui.theme import Glyphs
-from ui.widgets.row import Part, ScrolledPage
+from ui.widgets.row import Part, ScrolledPage, Size
 
 WIDEST: Final = 96
 """Columns past which lines get hard to read."""
 
 
-class HelpText(urwid.WidgetWrap[urwid.Pile]):
-    """Keys and commands, from the one table of them."""
+class TextPage(urwid.WidgetWrap[urwid.Pile]):
+    """A head over a text that scrolls; the text is asked for anew at every frame."""
 
-    def __init__(self, glyphs: Glyphs) -> None:
-        self._page = ScrolledPage(urwid.Text(_help_markup()), glyphs)
-        head = urwid.Text(("strong", "Keys and commands"), wrap=urwid.CLIP)
-        super().__init__(urwid.Pile([(urwid.PACK, head), (urwid.WEIGHT, 1, self._page)]))
+    def __init__(self, head: str, markup: Callable[[], list[Part]], glyphs: Glyphs) -> None:
+        self._markup = markup
+        self._text = urwid.Text("")
+        self._page = ScrolledPage(self._text, glyphs)
+        title = urwid.Text(("strong", head), wrap=urwid.CLIP)
+        super().__init__(urwid.Pile([(urwid.PACK, title), (urwid.WEIGHT, 1, self._page)]))
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        self._text.set_text(self._markup())
+        return super().render(size, focus)
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
@@ -46,7 +53,8 @@ def overlaid(body: urwid.Canvas, box: urwid.Widget, glyphs: Glyphs) -> urwid.Can
     return urwid.CanvasOverlay(top, body, (columns - width) // 2, (rows - height) // 2)
 
 
-def _help_markup() -> list[Part]:
+def help_markup() -> list[Part]:
+    """Return keys and commands, from the one table of them."""
     names = [binding.shown for binding in keys.BINDINGS] + list(keys.LOCAL_COMMANDS)
     helps = [binding.help for binding in keys.BINDINGS] + list(keys.LOCAL_COMMANDS.values())
     return [

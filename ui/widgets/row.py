@@ -95,6 +95,12 @@ def draw(parts: Sequence[Part], columns: int, role: str | None = None) -> urwid.
     return canvas
 
 
+def hanging(mark: Part, *text: Part) -> AbstractFlowWidget:
+    """Return text whose further lines are indented behind its mark."""
+    columns = len(mark[1])
+    return urwid.Columns([(columns, urwid.Text(mark)), urwid.Text(list(text))])
+
+
 class Scrolled(urwid.WidgetWrap[urwid.ScrollBar[AbstractBoxWidget]]):
     """A widget that scrolls with a bar beside it; the bar's column stays free while everything fits."""
 

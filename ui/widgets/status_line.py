@@ -14,7 +14,7 @@ Answering = Literal["not", "choosing", "writing"]
 _SHORT: Final = 100
 """Columns below which the context is said as its share alone."""
 _ALWAYS: Final = 3
-"""Figures that stand before any hint: mode, model, context."""
+"""Figures that stand before any hint: mode, model, and jobs or context."""
 _HINTS_KEPT: Final = 2
 """Hints that stand before the other figures."""
 
@@ -48,16 +48,19 @@ def _hint(name: str, does: str) -> list[Part]:
 
 
 def _figures(view: View, *, short: bool) -> list[list[Part]]:
-    """Return mode, model, context, tokens, cached share, cost, each as its parts; the first matter most."""
+    """Return mode, model, jobs, context, tokens, cached share, cost, each in parts; the first matter most."""
     talk = view.state.conversation
     session, usage = talk.session, talk.usage
     if session is None:
         return []
     model = "offline model" if session.offline else session.model
     figures_: list[list[Part]] = [[("chrome", session.mode)], [(None, model)]]
+    if talk.jobs:
+        count = len(talk.jobs)
+        figures_.append([("chrome", f"{count} job" if count == 1 else f"{count} jobs")])
     if usage is None:
         return figures_
-    size = context(talk, session)
+    size = context(talk)
     shown = size.split()[-1] if short else size
     turn, total = usage.turn, usage.total
     figures_.append([("dim", "context "), (None, shown)])
@@ -82,7 +85,10 @@ def _hints(view: View, answering: Answering) -> list[tuple[str, str]]:
         return [(cancel, "close"), (keys.shown("line_down"), "scroll")]
     if view.waiting_ask is not None:
         return _answer_hints(answering)
-    hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan"), (keys.shown("newline"), "new line")]
+    hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan")]
+    if view.state.conversation.transcript.thoughts:
+        hints.append((keys.shown("fold"), "fold" if view.desk.unfolded else "thoughts"))
+    hints.append((keys.shown("newline"), "new line"))
     if view.state.conversation.busy:
         return [(cancel, "stop"), (keys.shown("send"), "queue"), *hints]
     return [(keys.shown("send"), "send"), *hints]

@@ -7,16 +7,21 @@ import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ui import figures
-from ui.blocks import Block, NoteBlock, TextBlock, ToolBlock, Transcript
+from ui.blocks import Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock, Transcript
 from ui.theme import Glyphs, Role
 from ui.view import View
-from ui.widgets.row import Content, Part, Row, Scrolled, Size
+from ui.widgets.row import Content, Part, Row, Scrolled, Size, hanging
 
 KEPT_WIDGETS: Final = 400
 """Widgets kept for blocks that were visible lately."""
 WIDEST: Final = 104
 """Columns past which lines get hard to follow."""
+THOUGHT_ROWS: Final = 4
+"""Rows of a thought that are seen while it goes on."""
 _MARGIN: Final = 2
+_INDENT: Final = "    "
+_PARAGRAPH: Final = 1_200
+"""Characters at the end of a thought's line that are laid out while it goes on: 1 ms."""
 LEVEL_ROLE: Final[dict[str, Role]] = {"info": "dim", "warning": "warning", "error": "error"}
 _TOOL_ROLE: Final[dict[str, Role]] = {
     "ok": "ok",
@@ -34,6 +39,7 @@ class _Walker(urwid.ListWalker[int, AbstractFlowWidget]):
     def __init__(self, view: View) -> None:
         self._view = view
         self._kept: dict[int, tuple[Block, int, AbstractFlowWidget]] = {}
+        self._unfolded = False
         self.focus = 0
 
     @property
@@ -67,7 +73,10 @@ class _Walker(urwid.ListWalker[int, AbstractFlowWidget]):
         self._modified()
 
     def changed(self) -> None:
-        """Tell the list that blocks were added, changed or replaced."""
+        """Tell the list that blocks were added, changed, replaced, folded or unfolded."""
+        if self._unfolded != self._view.desk.unfolded:
+            self._unfolded = self._view.desk.unfolded
+            self._kept.clear()
         self.focus = max(0, min(self.focus, len(self) - 1))
         self._modified()
 
@@ -146,6 +155,8 @@ def drawn(block: Block, view: View) -> AbstractFlowWidget:
     match block:
         case TextBlock():
             body = _text(block, view.glyphs)
+        case ThoughtBlock():
+            body = _thought(block, view)
         case ToolBlock():
             body = _tool(block, view)
         case NoteBlock():
@@ -162,19 +173,71 @@ def _text(block: TextBlock, glyphs: Glyphs) -> AbstractFlowWidget:
             return hanging(("brand", mark), ("prompt", block.text))
         case "answer":
             return urwid.Padding(urwid.Text(block.text), left=_MARGIN)
-        case "reasoning":
-            lines = [line for line in block.text.split("\n") if line.strip()]
-            shown = lines[-1].strip() if lines else ""
-            return Row(lambda _: ([("dim", f"  thinking{glyphs.ellipsis} {shown}")], []), glyphs.ellipsis)
         case _:
             assert_never(block.kind)
 
 
+def _thought(block: ThoughtBlock, view: View) -> AbstractFlowWidget:
+    """Draw a thought dimmed: its last rows while it goes on, then one row, or all of it on a key."""
+    row = Row(_thought_row(block, view), view.glyphs.ellipsis)
+    if block.lasts:
+        text: AbstractFlowWidget = _LastRows(_end_of(block.text), THOUGHT_ROWS)
+    elif view.desk.unfolded:
+        gap = f"{view.glyphs.ellipsis} {block.dropped:,} characters before\n" if block.dropped else ""
+        text = urwid.Text(("dim", gap + block.text.rstrip()))
+    else:
+        return row
+    return urwid.Pile([("pack", row), ("pack", urwid.Padding(text, left=len(_INDENT)))])
+
+
+def _thought_row(block: ThoughtBlock, view: View) -> Callable[[int], Content]:
+    def content(columns: int) -> Content:
+        since, until = block.started_at, block.ended_at
+        if block.lasts:
+            took = "" if since is None else figures.clock(view.clock() - since)
+            return [("dim", f"  {view.glyphs.running[view.phase]} thinking")], [("dim", f" {took:>7} ")]
+        took = "" if since is None or until is None else figures.duration(round(1000 * (until - since)))
+        said = "" if view.desk.unfolded else " ".join(block.text[:WIDEST].split())
+        return [("dim", f"  {view.glyphs.thought} thought {said}")], [("dim", f" {took:>7} ")]
+
+    return content
+
+
+def _end_of(thought: str) -> str:
+    """Return the last lines of a thought; of each no more than can be seen, cut where it stays cut."""
+    lines = [line for line in thought.split("\n") if line.strip()][-THOUGHT_ROWS:]
+    return "\n".join(line[max(0, len(line) // _PARAGRAPH - 1) * _PARAGRAPH :] for line in lines)
+
+
+class _LastRows(urwid.WidgetWrap[urwid.Text]):
+    """The last rows of a dimmed text."""
+
+    def __init__(self, text: str, most: int) -> None:
+        self._most = most
+        self._text = urwid.Text(("dim", text))
+        super().__init__(self._text)
+
+    def rows(self, size: Size, focus: bool = False) -> int:
+        return min(self._most, self._text.rows((size[0],)))
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        canvas = urwid.CompositeCanvas(self._text.render((size[0],)))
+        canvas.trim(canvas.rows() - self.rows(size))
+        return canvas
+
+
 def _tool(block: ToolBlock, view: View) -> AbstractFlowWidget:
     row = Row(_tool_row(block, view), view.glyphs.ellipsis)
+    if block.tail:
+        printed = [Row(_printed(line), view.glyphs.ellipsis) for line in block.tail]
+        return urwid.Pile([("pack", each) for each in (row, *printed)])
     if not block.detail:
         return row
-    return urwid.Pile([("pack", row), ("pack", hanging((None, "    "), ("dim", block.detail)))])
+    return urwid.Pile([("pack", row), ("pack", hanging((None, _INDENT), ("dim", block.detail)))])
+
+
+def _printed(line: str) -> Callable[[int], Content]:
+    return lambda _: ([("dim", _INDENT + line)], [])
 
 
 def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
@@ -204,9 +267,3 @@ def _note(block: NoteBlock, glyphs: Glyphs) -> AbstractFlowWidget:
     if block.next_step:
         text.append((None, "\n" + block.next_step))
     return hanging((role, f"{glyphs.level[block.level]} "), *text)
-
-
-def hanging(mark: Part, *text: Part) -> AbstractFlowWidget:
-    """Return text whose further lines are indented behind its mark."""
-    columns = len(mark[1])
-    return urwid.Columns([(columns, urwid.Text(mark)), urwid.Text(list(text))])
