@@ -54,13 +54,13 @@ class Conversation:
         """What was appended behind the fork; everything when this is no fork."""
         return tuple(self._messages[self._fork_count :])
 
-    def body(self, head: bytes | None = None) -> bytes:
+    def body(self, head: bytes | None = None, messages: Sequence[bytes] | None = None) -> bytes:
         """The request body; a byte-prefix extension of every earlier one, but for `CLOSING`.
 
-        `head` stands in for the conversation's own.
+        `head` and `messages` stand in for the conversation's own, as a server wants them.
         """
         self._check_balance()
-        parts = self._messages.copy() or [b""]
+        parts = list(self._messages if messages is None else messages) or [b""]
         parts[0] = (self.head if head is None else head) + parts[0]
         parts[-1] += CLOSING  # one copy of the whole: 0.05 ms for 1.2 MB; with two more it is 1.6 ms
         return b",".join(parts)

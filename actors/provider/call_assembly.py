@@ -91,7 +91,7 @@ class CallAssembly:
             taken.add(call_id)
             text = draft.arguments()
             meaning = "" if text.strip() in ("", "null") else text
-            calls.append(ToolCall(id=call_id, name=_sound(draft.name), arguments=meaning))
+            calls.append(ToolCall(id=call_id, name=sound_name(draft.name), arguments=meaning))
         return tuple(calls)
 
     def _place(self, index: int | None, call_id: str, name: str, arguments: str) -> _Draft | None:
@@ -127,7 +127,8 @@ class CallAssembly:
             self._with_id[draft.index, call_id] = self._with_id[None, call_id] = draft
 
 
-def _sound(name: str) -> str:
+def sound_name(name: str) -> str:
+    """The name as every server takes it back."""
     return _NO_NAME.sub("_", name)[:_LONGEST_NAME] or "unnamed"
 
 

@@ -78,7 +78,10 @@ class AnswerReader:
             self._finish()
         for event in self._assembly.take():
             yield event
-        yield self._assembly.answer(done=self._done)
+        answer = self._assembly.answer(done=self._done)
+        for event in self._assembly.take():
+            yield event
+        yield answer
 
     async def _next(self) -> bytes:
         """The next bytes; empty at the end of the answer."""

@@ -6,9 +6,12 @@ from typing import Any, Final
 import msgspec
 
 from actors.provider import errors
-from actors.provider.call_assembly import CallAssembly, unique_id
+from actors.provider.call_assembly import CallAssembly, sound_name, unique_id
+from actors.provider.echo import EchoAssembly
 from actors.provider.pieces import Pieces
-from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, Usage
+from actors.provider.text_calls import Holding, tagged_calls
+from actors.provider.wire import PLAIN, Quirks
+from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, ToolCall, Usage
 
 ANSWER_LIMIT: Final = 8 << 20
 """Characters of one answer, all of it; a server that sends more is not answering a prompt."""
@@ -22,7 +25,7 @@ class Assembly:
     `feed` and `answer` raise `ProviderError`.
     """
 
-    def __init__(self, url: str, new_id: Callable[[], str] = unique_id) -> None:
+    def __init__(self, url: str, new_id: Callable[[], str] = unique_id, quirks: Quirks = PLAIN) -> None:
         self.size = 0
         """Characters of meaning so far; a chunk that leaves it as it is was a keep-alive."""
         self.finish_reason = ""
@@ -32,6 +35,9 @@ class Assembly:
         self._fresh: list[tuple[type[TextDelta] | type[ReasoningDelta], str]] = []
         self._calls = CallAssembly(new_id)
         self._usage: Usage | None = None
+        self._echo = EchoAssembly(quirks.echo)
+        self._new_id = new_id
+        self._held: Holding | None = Holding() if quirks.text_calls else None
 
     @property
     def text(self) -> str:
@@ -44,6 +50,8 @@ class Assembly:
         if chunk.get("error"):
             raise errors.from_stream(chunk, self._url)
         self._take_usage(chunk.get("usage"))
+        if isinstance(own := chunk.get("x_groq"), dict):
+            self._take_usage(own.get("usage"))
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
             if isinstance(choice, dict) and choice.get("index") in (0, None):
@@ -66,17 +74,28 @@ class Assembly:
     def answer(self, *, done: bool) -> ModelAnswer:
         """Return the whole answer; `done` tells whether `[DONE]` came.
 
-        An end without it and without a finish reason is a cut: `connection_lost`.
+        An end without it and without a finish reason is a cut: `connection_lost`. There may be something more
+        to `take` behind it: text that had looked like the beginning of a call.
         """
         if not (done or self.finish_reason):
             raise errors.connection_lost(self._url)
+        text, calls, reasoning = self.text, self._calls.calls(), str(self._reasoning)
+        if self._held is not None:
+            if not calls and (tagged := tagged_calls(text)) and tagged.calls:
+                text, calls = tagged.text, tuple(map(self._identified, tagged.calls))
+            else:
+                self._show(TextDelta, self._held.rest())
         return ModelAnswer(
-            text=self.text,
-            reasoning=str(self._reasoning),
-            tool_calls=self._calls.calls(),
+            text=text,
+            reasoning=reasoning,
+            tool_calls=calls,
             finish_reason=self.finish_reason,
             usage=self._usage,
+            echo=self._echo.members(reasoning) if calls else "",
         )
+
+    def _identified(self, call: ToolCall) -> ToolCall:
+        return msgspec.structs.replace(call, id=self._new_id(), name=sound_name(call.name))
 
     def _take_choice(self, choice: dict[str, Any]) -> None:
         delta = choice.get("delta") or choice.get("message")
@@ -92,6 +111,7 @@ class Assembly:
             if (text := delta.get(key)) and isinstance(text, str):
                 self._add(ReasoningDelta, text)
                 break
+        self.size += self._echo.feed(delta)
         for kind, text in _texts(delta.get("content")):
             self._add(kind, text)
         entries = delta.get("tool_calls")
@@ -100,8 +120,12 @@ class Assembly:
 
     def _add(self, kind: type[TextDelta] | type[ReasoningDelta], text: str) -> None:
         (self._text if kind is TextDelta else self._reasoning).append(text)
-        self._fresh.append((kind, text))
         self.size += len(text)
+        self._show(kind, self._held.feed(text) if self._held and kind is TextDelta else text)
+
+    def _show(self, kind: type[TextDelta] | type[ReasoningDelta], text: str) -> None:
+        if text:
+            self._fresh.append((kind, text))
 
     def _take_usage(self, given: Any) -> None:
         if isinstance(given, dict):

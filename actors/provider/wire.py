@@ -19,16 +19,18 @@ LimitName = Literal["max_completion_tokens", "max_tokens", "max_output_tokens", 
 class Quirks:
     """In what a server differs from the plain protocol: told by its dialect, or learnt from its refusals."""
 
-    limit_name: LimitName = "max_completion_tokens"
+    limit_name: LimitName = "max_tokens"
     stream_usage: bool = True
     """Whether it takes `stream_options`."""
     call_content: CallContent = "null"
     echo: str = ""
-    """Member that has to carry the reasoning back in messages that call tools; empty: none may."""
+    """Member that has to carry the reasoning back; empty: none may."""
     single_calls: bool = False
     """Whether it takes one call in a message at most."""
     alternating: bool = False
     """Whether it refuses two prompts in a row, and a prompt right behind a tool result."""
+    short_ids: bool = False
+    """Whether ids of calls have to be nine letters and digits."""
     text_calls: bool = False
     """Whether a call that comes as tagged text in the answer is one."""
 

@@ -1,0 +1,65 @@
+"""What a server wants back with an answer, out of its streamed pieces. Pure."""
+
+from typing import Any, Final
+
+import msgspec
+
+_JOINED: Final = ("text", "summary", "data")
+"""Members of a detail that come in pieces; the others come whole, and once."""
+
+
+class EchoAssembly:
+    """Collects the member that is named; nothing where no name is given."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._details: list[dict[str, Any]] = []
+
+    def feed(self, delta: dict[str, Any]) -> int:
+        """Take one delta, return how many characters of meaning it brought beside the reasoning itself."""
+        if self._name != "reasoning_details":
+            return 0
+        details = delta.get("reasoning_details")
+        return (
+            sum(self._add(one) for one in details if isinstance(one, dict))
+            if isinstance(details, list)
+            else 0
+        )
+
+    def members(self, reasoning: str) -> str:
+        """The members as `ModelAnswer.echo` holds them; empty when there is nothing to send back."""
+        if self._name == "reasoning_details":
+            return _encoded({self._name: [_whole(one) for one in self._details]}) if self._details else ""
+        return _encoded({self._name: reasoning}) if self._name and reasoning else ""
+
+    def _add(self, piece: dict[str, Any]) -> int:
+        """Join a piece to the one before it, if both are of one detail, as OpenRouter cuts them."""
+        last = self._details[-1] if self._details else None
+        if last is None or any(last.get(key) != piece.get(key) for key in ("type", "index")):
+            self._details.append({**piece, **{key: [piece[key]] for key in _JOINED if _is_text(piece, key)}})
+        else:
+            for key, value in piece.items():
+                if key in _JOINED and isinstance(value, str):
+                    pieces = last.get(key)
+                    if isinstance(pieces, list):
+                        pieces.append(value)
+                    else:
+                        last[key] = [value]
+                elif value is not None:
+                    last[key] = value
+        return sum(len(piece[key]) for key in _JOINED if _is_text(piece, key))
+
+
+def _is_text(piece: dict[str, Any], key: str) -> bool:
+    return isinstance(piece.get(key), str)
+
+
+def _whole(detail: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: "".join(value) if key in _JOINED and isinstance(value, list) else value
+        for key, value in detail.items()
+    }
+
+
+def _encoded(members: dict[str, Any]) -> str:
+    return msgspec.json.encode(members).decode()

@@ -1,0 +1,176 @@
+"""Messages in the form that one server takes, each made over once.
+
+Rules
+-----
+A message is made over alone, so that a request still extends the one before it. An answer with several
+calls becomes one for each, with its result behind it, where a server takes one call at a time. Where roles
+must alternate, prompts that follow each other are joined, and a word of the assistant stands between a
+result and a prompt: a turn that was cancelled leaves such behind.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, assert_never
+
+import msgspec
+
+from actors.conversation import (
+    carries_echo,
+    encode_assistant,
+    encode_tool_result,
+    encode_user,
+    without_echo,
+)
+from actors.provider.wire import Quirks
+from actors.sent_message import read
+from ipc.messages import ModelAnswer
+
+REMEMBERED: Final = 64
+"""How many answers' reasoning is kept in case the server turns out to want it back."""
+REMEMBERED_SIZE: Final = 1 << 20
+"""Characters of reasoning that are kept of one answer for that."""
+NO_REASONING: Final = " "
+"""Stands in for reasoning that a server demands of a message which never had any; some take no empty one."""
+BRIDGE: Final = "(stopped)"
+"""What the assistant says between a result and a prompt, where a server wants it to say something."""
+_ANSWER: Final = b'{"role":"assistant"'
+_RESULT: Final = b'{"role":"tool"'
+_PROMPT: Final = b'{"role":"user"'
+_encode: Final = msgspec.json.encode
+
+
+class Reasonings:
+    """The newest answers' reasoning, by the id of their first call."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, str] = OrderedDict()
+
+    def keep(self, answer: ModelAnswer) -> None:
+        """Take note of an answer."""
+        if answer.tool_calls and answer.reasoning and len(answer.reasoning) <= REMEMBERED_SIZE:
+            self._texts[answer.tool_calls[0].id] = answer.reasoning
+            while len(self._texts) > REMEMBERED:
+                self._texts.popitem(last=False)
+
+    def of(self, call_id: str) -> str:
+        """The reasoning in front of a call; empty when it is not known."""
+        return self._texts.get(call_id, "")
+
+
+class Forms:
+    """Makes messages over for one set of quirks."""
+
+    def __init__(self, quirks: Quirks, reasonings: Reasonings) -> None:
+        self._quirks = quirks
+        self._reasonings = reasonings
+        self._made: dict[bytes, tuple[bytes, ...]] = {}
+        self._is_plain = (
+            Quirks(
+                limit_name=quirks.limit_name, stream_usage=quirks.stream_usage, text_calls=quirks.text_calls
+            )
+            == quirks
+        )
+
+    def of(self, messages: Sequence[bytes]) -> Sequence[bytes]:
+        """The messages as this server takes them; the very sequence where nothing is to be done."""
+        if self._is_plain and not any(map(carries_echo, messages)):
+            return messages
+        if len(self._made) > 2 * len(messages) + REMEMBERED:
+            self._made.clear()
+        made = self._one_by_one(messages)
+        return list(_alternating(made) if self._quirks.alternating else made)
+
+    def _one_by_one(self, messages: Iterable[bytes]) -> Iterator[bytes]:
+        """Each message made over; the calls of an answer that was split each go before their result."""
+        waiting: list[bytes] = []
+        for message in messages:
+            parts = self._made.get(message)
+            if parts is None:
+                parts = self._made[message] = self._parts(message)
+            yield parts[0]
+            if waiting:
+                yield waiting.pop(0)
+            waiting += parts[1:]
+
+    def _parts(self, message: bytes) -> tuple[bytes, ...]:
+        if message.startswith(_ANSWER):
+            return self._answer(message)
+        if self._quirks.short_ids and message.startswith(_RESULT):
+            result = read(message)
+            return (encode_tool_result(_short(result.tool_call_id), result.text),)
+        return (message,)
+
+    def _answer(self, message: bytes) -> tuple[bytes, ...]:
+        plain, echo = without_echo(message)
+        members: dict[str, Any] = msgspec.json.decode(plain)
+        calls = members.pop("tool_calls", [])
+        wanted = self._echo(echo, calls)
+        if self._quirks.short_ids:
+            calls = [call | {"id": _short(call["id"])} for call in calls]
+        if not calls:
+            return (_encode(members | wanted),)
+        if not members.get("content"):
+            members = self._without_content(members)
+        if not self._quirks.single_calls:
+            return (_encode(members | {"tool_calls": calls} | wanted),)
+        bare = self._without_content(members)
+        heads = [members, *[bare] * (len(calls) - 1)]
+        return tuple(
+            _encode(head | {"tool_calls": [call]} | wanted) for head, call in zip(heads, calls, strict=True)
+        )
+
+    def _echo(self, stored: str, calls: Sequence[Any]) -> dict[str, Any]:
+        """The member that carries the reasoning back: as it was stored, or as it is remembered."""
+        name = self._quirks.echo
+        if not name:
+            return {}
+        members: dict[str, Any] = msgspec.json.decode(stored or "{}")
+        if name in members:
+            return {name: members[name]}
+        if name == "reasoning_details":
+            return {}
+        return {name: (self._reasonings.of(calls[0]["id"]) if calls else "") or NO_REASONING}
+
+    def _without_content(self, members: dict[str, Any]) -> dict[str, Any]:
+        rest = {name: value for name, value in members.items() if name != "content"}
+        match self._quirks.call_content:
+            case "null":
+                return rest | {"content": None}
+            case "empty":
+                return rest | {"content": ""}
+            case "absent":
+                return rest
+            case never:
+                assert_never(never)
+
+
+def _short(call_id: str) -> str:
+    """An id of nine letters and digits: the id itself where it is one."""
+    if len(call_id) == 9 and call_id.isascii() and call_id.isalnum():
+        return call_id
+    return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:9]
+
+
+def _alternating(messages: Iterable[bytes]) -> Iterator[bytes]:
+    prompts: list[bytes] = []
+    is_result = False
+    for message in messages:
+        if message.startswith(_PROMPT):
+            if is_result:
+                yield encode_assistant(BRIDGE)
+            prompts.append(message)
+        else:
+            if prompts:
+                yield _joined(prompts)
+                prompts = []
+            yield message
+        is_result = message.startswith(_RESULT)
+    if prompts:
+        yield _joined(prompts)
+
+
+def _joined(prompts: Sequence[bytes]) -> bytes:
+    if len(prompts) == 1:
+        return prompts[0]
+    return encode_user("\n\n".join(read(prompt).text for prompt in prompts))
