@@ -1,8 +1,9 @@
 """How an exception is logged where its words may be private: its type and where it was raised, no more."""
 
-import logging
 import traceback
 from types import TracebackType
+
+from ipc.logs import SafeFormatter
 
 _Raised = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
@@ -13,7 +14,7 @@ def course_of(error: BaseException) -> str:
     return f"{frames}\n{type(error).__name__}".lstrip()
 
 
-class DiscreetFormatter(logging.Formatter):
+class DiscreetFormatter(SafeFormatter):
     """Formats the exception of a record without its words."""
 
     def formatException(self, ei: _Raised) -> str:  # noqa: N802 - the name is the base class's

@@ -9,7 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, Literal
 
 from actors.headless_output import FactFilter, Format, Printer, printer_for, told_as_notice
-from ipc import kernel
+from ipc import kernel, logs
 from ipc.bus import Follower
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
@@ -219,6 +219,7 @@ def main(argv: list[str]) -> int:
     run_dir, ppid = argv
     kernel.die_with_parent(int(ppid))
     kernel.set_name("fido-headless")
+    logs.begin("warning")
     try:
         return asyncio.run(_main(RunPlace.open(run_dir)))
     except BrokenPipeError:

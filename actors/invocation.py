@@ -3,8 +3,8 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
@@ -51,10 +51,18 @@ class InvocationGuard:
     A tool may hand in a result although its task was cancelled; then the call is `cancelled` all the same.
     """
 
-    def __init__(self, tools: Mapping[str, AnyTool], gate: Gate, watcher: CallWatcher) -> None:
+    def __init__(
+        self,
+        tools: Mapping[str, AnyTool],
+        gate: Gate,
+        watcher: CallWatcher,
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        """`redact` takes out of every result what neither the model nor a log may hold."""
         self._tools = tools
         self._gate = gate
         self._watcher = watcher
+        self._redact = redact
 
     def is_parallel(self, call: ToolCall) -> bool:
         tool = self._tools.get(call.name)
@@ -70,10 +78,13 @@ class InvocationGuard:
         self._watcher.call_started(call, tool.summary(given))
         result = ToolResult(failure("cancelled", "The call was cancelled."), "cancelled", "cancelled")
         try:
-            result = await self._run(tool, given, call)
+            result = self._redacted(await self._run(tool, given, call))
         finally:
             self._watcher.call_finished(call, result)
         return result
+
+    def _redacted(self, result: ToolResult) -> ToolResult:
+        return replace(result, content=self._redact(result.content), display=self._redact(result.display))
 
     def _understand(self, call: ToolCall, cut_off: bool) -> tuple[AnyTool, ToolInput] | ToolResult:
         tool = self._tools.get(call.name)

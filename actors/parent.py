@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from pathlib import Path
 from typing import Final, assert_never
 
+import msgspec
+
 from actors.assembly import Parts, assemble
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.directories import state_directory
@@ -25,7 +27,7 @@ from actors.settings.settings import OFFLINE_MODEL, Settings, load
 from actors.tools.tool import ToolFailure
 from actors.turn import TurnOutcome, run_turn
 from actors.undo.undo import Restored, UndoRefused
-from ipc import kernel
+from ipc import kernel, logs
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
 from ipc.lifecycle import TURN, TurnEvent, TurnState, advance
@@ -33,10 +35,12 @@ from ipc.mailbox import Answer, Peer
 from ipc.messages import (
     Accepted,
     AnyCommand,
+    AnyFact,
     AnyReply,
     CancelTurn,
     CompactConversation,
     ListSessions,
+    MessageDelta,
     NoticeRaised,
     OpenSession,
     Problem,
@@ -48,6 +52,7 @@ from ipc.messages import (
     StartTurn,
     UndoTurn,
 )
+from ipc.secret_text import without_secrets
 
 REQUEST_OPTIONS: Final = {"stream": True, "stream_options": {"include_usage": True}}
 PLAN_DEADLINE_S: Final = 2.0
@@ -66,6 +71,7 @@ class Parent(Actor):
     def __init__(self, place: RunPlace, settings: Settings, state: Path) -> None:
         super().__init__(place)
         self._settings = settings
+        self._redactor = settings.redactor
         self._state_directory = state
         self._sessions = state / "sessions"
         self._workspace = Path(place.run.workspace)
@@ -116,6 +122,16 @@ class Parent(Actor):
                 return self._busy() if self._state != "idle" else self._begin(command)
             case _:
                 return super().on_command(command, peer)
+
+    def publish(self, fact: AnyFact) -> None:
+        """Tell everyone who watches, and nobody a secret: approvals quote files, notices whatever failed."""
+        match fact:
+            case MessageDelta():  # clean already, and many
+                super().publish(fact)
+            case NoticeRaised(message=message):
+                super().publish(msgspec.structs.replace(fact, message=self._redactor.report(message)))
+            case _:
+                super().publish(self._redactor.struct(fact))
 
     async def on_stop(self, reason: str) -> None:
         if self._work is not None:
@@ -179,6 +195,7 @@ class Parent(Actor):
 
     def _start_turn(self, prompt: str, run_id: str = "") -> None:
         """Begin a turn; the prompt is recorded when this returns: a successor keeps what was accepted."""
+        prompt = self._redactor.content(prompt)
         asides = tuple(self._asides())
         self._parts.recorder.prompt_taken(prompt, run_id, asides)
         self._append(encode_user(told_with(prompt, asides)))
@@ -282,7 +299,7 @@ class Parent(Actor):
         """Go on with the session's own system message: its bytes are the same after every restart."""
         messages = self._parts.history.messages
         if not messages or not messages[0].startswith(b'{"role":"system"'):
-            system = encode_system(system_message(self._workspace).text)
+            system = encode_system(self._redactor.content(system_message(self._workspace).text))
             self._parts.recorder.on_appended(system)
             messages = (system, *messages)
         self.publish(
@@ -321,15 +338,17 @@ def main(argv: list[str]) -> int:
     kernel.hide_memory()
     kernel.keep_freed_memory()
     place = RunPlace.open(run_dir)
-    logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
+    level = place.run.flags.get("log_level", "warning")
+    logs.begin(level)
     try:
         settings = load(place.run.flags, os.environ, Path(place.run.workspace))
+        logs.begin(level, logs.SafeFormatter(settings.redactor.report))
         return run(Parent(place, settings, state_directory(os.environ)))
     except SettingsError as error:
         reason = str(error)
     except LogFailed as error:
         reason = f"{error.message} {error.next_step}"
-    place.failure_file("parent").write_text(reason, encoding="utf-8")
+    place.failure_file("parent").write_text(without_secrets(reason), encoding="utf-8")
     return START_REFUSED
 
 

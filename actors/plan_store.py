@@ -2,7 +2,6 @@
 
 import asyncio
 import fcntl
-import logging
 import os
 import sys
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from actors.plan.evidence import judge
 from actors.plan.file import ChangedOutside, PlanFile, StoreFailed, StoreUncertain
 from actors.plan.git_exclude import PATTERN, exclude
 from actors.plan.rules import check, normalize, one_line
-from ipc import kernel
+from ipc import kernel, logs
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
 from ipc.mailbox import Answer, Peer
@@ -241,7 +240,7 @@ def main(argv: list[str]) -> int:
     run_dir, ppid = argv
     kernel.die_with_parent(int(ppid))
     place = RunPlace.open(run_dir)
-    logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
+    logs.begin(place.run.flags.get("log_level", "warning"))
     return run(PlanStore(place))
 
 

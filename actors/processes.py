@@ -145,6 +145,9 @@ class Processes:
         except Exception:
             import logging
 
+            from ipc import logs
+
+            logs.begin("warning")  # a line of the log holds no secret, whatever failed
             logging.getLogger(__name__).exception("%s failed", actor)
         finally:
             kernel.leave(status)

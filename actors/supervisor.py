@@ -14,6 +14,7 @@ from actors.processes import FAILED, FRONTS, Processes
 from actors.restarts import REOPEN, RestartBudget, Verdict
 from actors.resume import resume_command
 from actors.saved_terminal import SavedTerminal
+from ipc import logs
 from ipc.actor import Actor, run
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError
@@ -68,7 +69,7 @@ class Supervisor(Actor):
         return self._words
 
     async def on_start(self) -> None:
-        logging.basicConfig(filename=self._processes.log, level=self._log_level())
+        logs.begin(self.place.run.flags.get("log_level", "warning"), file=self._processes.log)
 
     async def on_bound(self) -> None:
         asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, self._look)
@@ -209,9 +210,6 @@ class Supervisor(Actor):
 
     def _guard_is_lost(self) -> bool:
         return os.getppid() != self._guard
-
-    def _log_level(self) -> str:
-        return str(self.place.run.flags.get("log_level", "warning")).upper()
 
 
 def _ending(status: int) -> str:

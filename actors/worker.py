@@ -1,7 +1,6 @@
 """The worker process: preloads, then keeps a warm worker. None of them has a key or a foreign descriptor."""
 
 import gc
-import logging
 import os
 import signal
 import sys
@@ -9,7 +8,7 @@ import sys
 from actors.sandbox.environment import names_secret, public_environment
 from actors.sandbox.quarters import keep_standard_streams
 from actors.worker_host import WorkerHost
-from ipc import kernel
+from ipc import kernel, logs
 
 
 def main(argv: list[str]) -> int:
@@ -25,8 +24,7 @@ def main(argv: list[str]) -> int:
 
     keep_standard_streams()
     place = RunPlace.open(run_dir)
-    logging.basicConfig(level=str(place.run.flags.get("log_level", "warning")).upper())
-    logging.getLogger().handlers[0].setFormatter(DiscreetFormatter(logging.BASIC_FORMAT))
+    logs.begin(place.run.flags.get("log_level", "warning"), DiscreetFormatter())
     gc.collect()
     gc.freeze()  # a worker's collector then writes to none of the shared pages
     host = WorkerHost(place, lambda quarters: run(Worker(place, quarters.address, quarters.mailbox)))

@@ -23,6 +23,7 @@ from actors.sandbox.private import private_places
 from actors.sandbox.quarters import Quarters, is_furnished, move_in, move_out
 from ipc import kernel
 from ipc.endpoints import RunPlace
+from ipc.secret_text import without_secrets
 from ipc.terminal_text import clean
 
 RESTARTS: Final = 3
@@ -124,7 +125,7 @@ def _tell(said: bytes) -> None:
     """Put what a worker left in its log into the session's; it may have written anything."""
     if said:
         with contextlib.suppress(OSError):
-            sys.stderr.write(clean(said.decode(errors="replace")))
+            sys.stderr.write(without_secrets(clean(said.decode(errors="replace"))))
             sys.stderr.flush()
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 import urwid
 
-from ipc import kernel
+from ipc import kernel, logs
 from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
 from ui import theme
@@ -206,6 +206,7 @@ def main(argv: list[str]) -> int:
     """Run the screen; return the exit status: 0 when it was left, 70 when it broke."""
     run_directory, parent = argv
     kernel.die_with_parent(int(parent), signal.SIGTERM)
+    logs.begin("warning")
     with asyncio.Runner() as runner:
         try:
             App(run_directory, runner.get_loop()).run()

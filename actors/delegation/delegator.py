@@ -87,8 +87,9 @@ class Delegator:
         limits: Limits,
         conversation: Callable[[], Conversation],
         barred: Problem | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
-        """`barred` says why nothing may be delegated here; then no worker is asked."""
+        """`barred` says why nothing may be delegated here; `redact` is for what a worker's tools found."""
         self._place = place
         self._connect = connect
         self._publish = publish
@@ -97,6 +98,7 @@ class Delegator:
         self._limits = limits
         self._conversation = conversation
         self._barred = barred
+        self._redact = redact
         self._workspace = Workspace(Path(place.run.workspace))
         self._one_at_a_time = asyncio.Lock()
         self._agent_ids: set[str] = set()
@@ -131,7 +133,7 @@ class Delegator:
             course=course,
             activity=activity,
             witness=witness,
-            relay=Relay(frozen, course, witness, self._provider, self._recorder, limits),
+            relay=Relay(frozen, course, witness, self._provider, self._recorder, limits, self._redact),
         )
 
     async def _run(self, one: _Delegation) -> None:

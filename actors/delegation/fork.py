@@ -66,7 +66,12 @@ class Fork:
             max_rounds=max_rounds,
         )
 
-    def extended(self, tail: Sequence[bytes], relayed: Iterable[ModelAnswer]) -> Conversation:
+    def extended(
+        self,
+        tail: Sequence[bytes],
+        relayed: Iterable[ModelAnswer],
+        redact: Callable[[str], str] = str,
+    ) -> Conversation:
         """The conversation of a `CompleteModel`, built anew from what the worker sent. Raises `BadTail`.
 
         `relayed` are the answers that went to the worker, oldest first; of one that broke off, its beginning.
@@ -74,7 +79,7 @@ class Fork:
         if tuple(tail[: len(self.opening)]) != self.opening:
             raise BadTail("the request does not extend the fork it was given")
         conversation = Conversation(self.head, [*self.base, *self.opening], fork_count=len(self.base))
-        Gate(self.agent_id, conversation, relayed).take(tail[len(self.opening) :])
+        Gate(self.agent_id, conversation, relayed, redact).take(tail[len(self.opening) :])
         return conversation
 
 

@@ -8,7 +8,7 @@ than read carries the refusal that the worker's guard must have given. A prompt 
 are. The results of reading calls are the worker's own word.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, Literal, assert_never
 
 import msgspec
@@ -64,10 +64,18 @@ class BadTail(Exception):
 class Gate:
     """Builds the conversation of one request from what the worker sent behind its opening."""
 
-    def __init__(self, agent_id: str, conversation: Conversation, relayed: Iterable[ModelAnswer]) -> None:
+    def __init__(
+        self,
+        agent_id: str,
+        conversation: Conversation,
+        relayed: Iterable[ModelAnswer],
+        redact: Callable[[str], str] = str,
+    ) -> None:
+        """`redact` takes out of a result what no model may read; a worker does not know it."""
         self._agent_id = agent_id
         self._conversation = conversation
         self._relayed = iter(relayed)
+        self._redact = redact
         self._due: dict[str, str] = {}
         """By call: the tool's name."""
 
@@ -89,7 +97,7 @@ class Gate:
                 self._take_answer(message)
             case "tool":
                 self._check_refusal(message.tool_call_id, content)
-                self._conversation.append_result(message.tool_call_id, content)
+                self._conversation.append_result(message.tool_call_id, self._redact(content))
             case "user" if content in PROMPTS:
                 self._conversation.append(encode_user(content))
             case "user":

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+from collections.abc import Callable
 from typing import Final
 
 from actors.conversation import Conversation, encode_user
@@ -52,6 +53,7 @@ class Relay:
         provider: Provider,
         recorder: Recorder,
         limits: Limits,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._fork = fork
         self._course = course
@@ -59,6 +61,7 @@ class Relay:
         self._provider = provider
         self._recorder = recorder
         self._limits = limits
+        self._redact = redact
         self._request: asyncio.Task[ModelCompleted | Refused] | None = None
         self._is_last = False
 
@@ -127,7 +130,7 @@ class Relay:
             self._witness.spent()
             return Refused(code="max_rounds", message="The subagent has had all its requests to the model.")
         try:
-            conversation = self._fork.extended(tail, self._witness.relayed)
+            conversation = self._fork.extended(tail, self._witness.relayed, self._redact)
         except BadTail as error:
             self._course.lose(f"The worker misbehaved: {error}.")
             return Refused(code="bad_tail", message=str(error))
