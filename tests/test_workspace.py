@@ -140,7 +140,7 @@ def test_a_new_file_follows_the_umask(workspace: Workspace) -> None:
 def test_a_write_that_fails_leaves_the_old_file_and_no_other(workspace: Workspace) -> None:
     (workspace.root / "folder").mkdir()
     with pytest.raises(ToolFailure) as caught:
-        workspace.replace(workspace.root / "folder", b"new", None)
+        workspace.replace(workspace.root / "folder", b"new", (workspace.root / "folder").stat())
     assert code_of(caught) == "system_error"
     assert sorted(os.listdir(workspace.root)) == ["folder", "src"]
 

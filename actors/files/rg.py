@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import os
+import re
 import shutil
 import sysconfig
 from collections.abc import Callable, Sequence
@@ -20,6 +21,9 @@ COMPLAINT_BYTES = 4096
 
 WALK = ("--no-mmap", "--hidden", "--glob=!.git", "--no-require-git", "--no-messages", "--color=never")
 """One set of rules for listing and searching: hidden files yes, ignored files and Git's own no."""
+
+_SPECIAL, _ESCAPED = r"[^\w./-]", r"\\\g<0>"
+"""Characters that could mean something in a glob, and how they stand for themselves."""
 
 _PASSED_ON = ("HOME", "XDG_CONFIG_HOME")
 """What rg needs of the environment, for the person's own Git excludes: no key, no settings of its own."""
@@ -65,13 +69,14 @@ def narrowed(glob: PathGlob | None) -> list[str]:
 def search_place(workspace: Workspace, path: str) -> tuple[list[str], str]:
     """Of a path as a model gave it: arguments that name it for rg, and the folder with a slash behind it.
 
-    The workspace itself needs neither, a file no folder: what is not needed is empty.
+    They leave out what is private, too. The workspace itself has no folder, nor has a file: empty.
     """
     target = workspace.resolve_searchable(path)
     place = workspace.relative(target)
+    closed = [f"--glob=!/{re.sub(_SPECIAL, _ESCAPED, each)}" for each in workspace.private]
     if place == ".":
-        return [], ""
-    return ["--", place], f"{place}/" if target.is_dir() else ""
+        return closed, ""
+    return [*closed, "--", place], f"{place}/" if target.is_dir() else ""
 
 
 async def run_rg(

@@ -2,7 +2,6 @@
 
 import json
 import os
-import secrets
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from actors.files.replacement import Changed, Replacements
+from actors.files.seen import Seen
 from actors.tools.tool import ToolFailure
 
 _KINDS = (
@@ -27,14 +28,37 @@ _OWN = {".fido-plan.json": "update_plan"}
 class Workspace:
     """One folder; every path is resolved, symlinks and `..` first, and judged by where it then leads."""
 
-    def __init__(self, root: Path, also_readable: Collection[Path] = ()) -> None:
-        """`also_readable` are folders outside that may be read, and nothing else; they need not be there."""
+    def __init__(
+        self,
+        root: Path,
+        also_readable: Collection[Path] = (),
+        private: Collection[Path] = (),
+        notes: Path | None = None,
+    ) -> None:
+        """Sweep what a killed process left in `notes`, see `Replacements`.
+
+        `also_readable` are folders outside that may be read, and nothing else; they need not be there.
+        `private` are files and folders, links followed, that stay closed in the workspace, too; the folder
+        that a person chose to work in is open all the same.
+        """
         self.root = root.resolve()
+        self.seen = Seen()
         self._readable = (self.root, *(Path(os.path.realpath(folder)) for folder in also_readable))
+        self._private = tuple(place for place in private if place != self.root and self._holds(place))
+        self._replacements = Replacements(notes)
+        self._replacements.sweep()
 
     def relative(self, path: Path) -> str:
         """A resolved path as a model sees it, from the root on; the root is `.`, outside it is absolute."""
-        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        return path.relative_to(self.root).as_posix() if self._holds(path) else str(path)
+
+    def _holds(self, path: Path) -> bool:
+        return path.is_relative_to(self.root)
+
+    @property
+    def private(self) -> list[str]:
+        """What is private in the workspace, relative to the root."""
+        return [self.relative(place) for place in self._private]
 
     def resolve_inside(self, given: str) -> Path:
         """Resolve a path as a model gave it; empty is the root. It need not exist."""
@@ -47,12 +71,15 @@ class Workspace:
             resolved = Path(os.path.realpath(self.root / given))
         except UnicodeEncodeError:
             raise ToolFailure("bad_path", f"{given!r} can not be a path.", "Correct the path.") from None
-        if not any(resolved.is_relative_to(folder) for folder in folders):
+        holding = [folder for folder in folders if resolved.is_relative_to(folder)]
+        if not holding:
             raise ToolFailure(
                 "outside_workspace",
                 f"{shown(given)} leads to {shown(str(resolved))}, outside the workspace {self.root}.",
                 "Use a path inside the workspace, or ask the user to do this.",
             )
+        if holding == [self.root] and any(resolved.is_relative_to(place) for place in self._private):
+            raise _is_private(self.relative(resolved))
         return resolved
 
     def resolve_existing(self, given: str) -> Path:
@@ -84,6 +111,9 @@ class Workspace:
             folder, name = str(self.root), ""
         path = self.resolve_inside(folder) / name
         self._refuse_protected(path)
+        for place in self._private:
+            if place.is_relative_to(path) and os.path.lexists(place):
+                raise _is_private(self.relative(place))
         return path
 
     def entry_status(self, path: Path) -> os.stat_result:
@@ -109,25 +139,14 @@ class Workspace:
             return file
 
     def replace(self, path: Path, data: bytes, like: os.stat_result | None) -> None:
-        """Put `data` in place of a file in one step: a reader sees the old or the new, never a part.
-
-        `like` is the old file's status, whose mode and, where possible, owner are kept; null for a new file.
-        """
-        temporary = path.with_name(f".fido-{os.getpid()}-{secrets.token_hex(4)}.tmp")
-        with os_failures(self.relative(path)):
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            opened = os.open(temporary, flags, 0o600 if like else 0o666)
+        """Put `data` in place of a file in one step; `like` is the old one's status, null for a new one."""
+        name = self.relative(path)
+        with os_failures(name):
             try:
-                with open(opened, "wb") as file:
-                    file.write(data)
-                    if like:
-                        _restore(opened, like)
-                    file.flush()
-                    os.fsync(opened)
-                temporary.replace(path)
-            except BaseException:
-                temporary.unlink()
-                raise
+                self._replacements.replace(path, data, like)
+            except Changed:
+                raise changed_since_read(name) from None
+        self.seen.note(path, data)
 
     def _refuse_protected(self, path: Path) -> None:
         name = self.relative(path)
@@ -185,9 +204,17 @@ def refuse_special(status: os.stat_result, name: str) -> None:
     raise ToolFailure("not_a_regular_file", f"{shown(name)} is {kind}, not a file.", "Choose another path.")
 
 
-def _restore(opened: int, like: os.stat_result) -> None:
-    try:
-        os.fchown(opened, like.st_uid, like.st_gid)
-    except PermissionError:
-        pass
-    os.fchmod(opened, stat.S_IMODE(like.st_mode))
+def changed_since_read(name: str) -> ToolFailure:
+    return ToolFailure(
+        "changed_since_read",
+        f"{shown(name)} is no longer as it was read: something else has changed it. Nothing was changed.",
+        "Read it again with read_file, then send the edit that fits what is there now.",
+    )
+
+
+def _is_private(name: str) -> ToolFailure:
+    return ToolFailure(
+        "private_path",
+        f"{shown(name)} is private: Fido's own, or a place of keys and passwords. It stays closed to this.",
+        "Do without it, or ask the user to do what has to be done there.",
+    )

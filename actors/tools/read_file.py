@@ -1,19 +1,19 @@
 """`read_file`: a range of a text file with line numbers; binaries are named, not shown."""
 
-import io
+import os
 import re
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
 from pydantic import Field
 
-from actors.files.text_encoding import Encoding, binary_kind, detect
+from actors.files import image_size
+from actors.files.text_encoding import HEAD_BYTES, Encoding, binary_kind, detect
 from actors.files.text_page import Piece, line_count, line_start, page
 from actors.files.workspace import Workspace, os_failures, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 MAX_LINES = 1000
-SAMPLE_BYTES = 8192
 MAX_FILE_BYTES = 64 << 20
 """What lies behind in a larger file is left to other programs."""
 
@@ -43,12 +43,14 @@ class ReadFile:
         path, line, column = self._place(given)
         name = self._workspace.relative(path)
         with self._workspace.open_file(path) as file, os_failures(name):
-            data, encoding, partial = _content(file, name)
+            raw = _read(file, name)
+        data, encoding, partial = _text(raw, name)
         start = line_start(data, line)
         if start is None:
             raise _past_the_end(name, line, data, partial)
         pieces = page(data, start, line, column, max(1, min(given.limit, MAX_LINES)))
         footer = _footer(pieces, data, encoding, partial)
+        self._workspace.seen.note(path, raw)
         return ToolOutput("\n".join([*(_numbered(each, name) for each in pieces), footer]))
 
     def _place(self, given: ReadFileInput) -> tuple[Path, int, int]:
@@ -64,27 +66,33 @@ class ReadFile:
         return path, max(line, int(cursor[2])), max(1, int(cursor[3] or 1))
 
 
-def _content(file: BinaryIO, name: str) -> tuple[bytes, Encoding, bool]:
+def _read(file: BinaryIO, name: str) -> bytes:
+    """The content, as far as it is read at all; of what is no text not even that."""
+    head = file.read(HEAD_BYTES)
+    kind = binary_kind(head)
+    if not kind:
+        return head + file.read(MAX_FILE_BYTES + 1 - len(head))
+    if kind.endswith("image") and (pixels := image_size.image_size(head + file.read(image_size.HEAD_BYTES))):
+        kind += " of {}x{} pixels".format(*pixels)
+    raise _binary(name, kind, os.fstat(file.fileno()).st_size)
+
+
+def _text(raw: bytes, name: str) -> tuple[bytes, Encoding, bool]:
     """Text as UTF-8 without byte order mark; its true encoding; whether it is only the start."""
-    head = file.read(SAMPLE_BYTES)
-    if kind := binary_kind(head):
-        raise _binary(file, name, kind)
-    data = head + file.read(MAX_FILE_BYTES + 1 - len(head))
-    partial = len(data) > MAX_FILE_BYTES
-    if partial:
-        data = data[: data.rfind(b"\n", 0, MAX_FILE_BYTES) + 1 or MAX_FILE_BYTES]
+    partial = len(raw) > MAX_FILE_BYTES
+    data = raw[: raw.rfind(b"\n", 0, MAX_FILE_BYTES) + 1 or MAX_FILE_BYTES] if partial else raw
     try:
         encoding = detect(data)
     except UnicodeDecodeError:
-        raise _binary(file, name, "a file that does not fit the encoding it begins with") from None
+        raise _binary(name, "a file that does not fit the encoding it begins with", len(raw)) from None
     data = data[len(encoding.bom) :] if encoding.codec == "utf-8" else encoding.decode(data).encode()
     if b"\0" in data:
-        raise _binary(file, name, "a binary file")
+        raise _binary(name, "a binary file", len(raw))
     return data, encoding, partial
 
 
-def _binary(file: BinaryIO, name: str, kind: str) -> ToolFailure:
-    message = f"{shown(name)} is {kind}, {file.seek(0, io.SEEK_END)} bytes; it is not shown."
+def _binary(name: str, kind: str, size: int) -> ToolFailure:
+    message = f"{shown(name)} is {kind}, {size} bytes; it is not shown."
     return ToolFailure("binary_file", message, "If what is in it matters, use a program for it in bash_exec.")
 
 
