@@ -332,7 +332,9 @@ def test_ascii_terminals_get_ascii() -> None:
     st.lists(FACTS, max_size=12),
     st.lists(st.tuples(st.integers(1, 130), st.integers(1, 40)), min_size=1, max_size=3),
     st.lists(
-        st.sampled_from(["a", "漢", "1", "4", "enter", "esc", "f2", "?", "up", "page up", "meta enter"]),
+        st.sampled_from(
+            ["a", "漢", "1", "4", "enter", "esc", "f2", "f3", "?", "up", "page up", "meta enter"]
+        ),
         max_size=6,
     ),
     st.booleans(),

@@ -19,7 +19,7 @@ from ipc.messages import (
 )
 from ipc.terminal_text import clean
 from tests.fakes.facts import FACTS, PLAN, activity, approval, finished, session, usage
-from ui.blocks import LINE_LIMIT, Block, NoteBlock, TextBlock, ToolBlock
+from ui.blocks import LINE_LIMIT, Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock
 from ui.state import ViewState, apply, rebuild
 
 
@@ -100,6 +100,22 @@ def test_a_failed_turn_says_what_to_do_next() -> None:
     problem = Problem(code="no_key", message="The key was refused.", next_step="Set OPENAI_API_KEY.")
     note = blocks(told(TurnStarted(turn=1, prompt="x"), finished(status="failed", problem=problem)))[-1]
     assert note == NoteBlock("error", "The key was refused.", "Set OPENAI_API_KEY.")
+
+
+def test_an_answer_that_was_cut_is_kept_and_told_to_be_cut() -> None:
+    problem = Problem(
+        code="output_limit", message="The answer was cut at the output limit.", next_step="Ask for the rest."
+    )
+    for streamed in ((say("Half an ans"),), ()):
+        state = told(
+            TurnStarted(turn=1, prompt="x"),
+            *streamed,
+            finished(text="Half an ans", status="limit", problem=problem),
+        )
+        assert texts(state, "answer") == ["Half an ans"]
+        assert blocks(state)[-1] == NoteBlock(
+            "warning", "The answer was cut at the output limit.", "Ask for the rest."
+        )
 
 
 def test_an_answer_that_did_not_stream_is_shown_at_the_end_and_once() -> None:
@@ -186,7 +202,7 @@ def _readable(state: ViewState) -> object:
     return (
         [_without_times(block) for block in blocks(state)],
         (talk.session, talk.turn, talk.running, talk.usage, talk.context_tokens, talk.compacting),
-        (state.plan, state.processes),
+        (state.plan, state.processes, talk.jobs),
     )
 
 
@@ -194,6 +210,8 @@ def _without_times(block: Block) -> object:
     match block:
         case TextBlock():
             return block.kind, block.text, block.first
+        case ThoughtBlock():
+            return block.text, block.lasts, block.first
         case ToolBlock():
             return block.name, block.summary, block.status, block.duration_ms, block.detail, block.first
         case NoteBlock():

@@ -1,5 +1,6 @@
 """What was used, what is left of the window, and what a compaction did to it."""
 
+import msgspec
 import pytest
 
 from ipc.messages import (
@@ -56,6 +57,7 @@ def test_what_is_not_known_is_said_to_be_unknown() -> None:
 
 def test_usage_is_told_anew_while_it_is_open() -> None:
     desk = Desktop(80, 30).tell(session(), UNPRICED).type("/usage").press("enter")
+    assert "45,000" not in desk.text
     assert "45,000" in desk.tell(USED).text
 
 
@@ -124,6 +126,14 @@ def test_the_context_is_smaller_after_a_compaction() -> None:
     desk = Desktop(120).tell(session(), USED, compaction("summary"))
     assert "context 4k/128k 3%" in desk.lines[-1]
     assert "context 12.3k/128k 10%" in Desktop(120).tell(session(), USED, compaction("none")).lines[-1]
+
+
+@pytest.mark.parametrize("known_before", [0, 128_000])
+def test_a_window_that_is_learnt_later_counts_from_then_on(known_before: int) -> None:
+    learnt = msgspec.structs.replace(USED, context_window=24_600)
+    desk = Desktop(120, 30).tell(session(context_window=known_before), learnt)
+    assert "context 12.3k/24.6k 50%" in desk.lines[-1]
+    assert "12,300 of 24,600 tokens (50%)" in desk.type("/usage").press("enter").words
 
 
 def test_the_status_line_has_mode_model_context_and_tokens() -> None:

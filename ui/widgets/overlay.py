@@ -1,7 +1,7 @@
 """What lies over the rest of the screen for a moment: its frame, pages of text, and the help."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import ClassVar, Final
 
 import urwid
 
@@ -15,6 +15,8 @@ WIDEST: Final = 96
 
 class TextPage(urwid.WidgetWrap[urwid.Pile]):
     """A head over a text that scrolls; the text is asked for anew at every frame."""
+
+    no_cache: ClassVar[list[str]] = ["render"]
 
     def __init__(self, head: str, markup: Callable[[], list[Part]], glyphs: Glyphs) -> None:
         self._markup = markup
