@@ -10,6 +10,8 @@ from ui.diffs import creates
 GRACE_S: Final = 0.5
 """Seconds without a key after which keys belong to the ask: what was typed ahead can't answer it."""
 _LONG_GAP: Final = re.compile(r" {24,}|(?:[ ]*\n){6,}")
+_WIDE_GAP: Final = re.compile(r" {81,}")
+"""In code: people indent as deep as a screen is wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +79,12 @@ def is_diff(ask: AskRaised) -> bool:
 
 def body(ask: AskRaised) -> str:
     """Return what is asked in full, with gaps that could push something out of sight counted instead."""
-    return shown(ask.body.rstrip("\n"))
+    return _LONG_GAP.sub(_count_gap, ask.body.rstrip("\n"))
 
 
-def shown(text: str) -> str:
-    """Return a text with its long gaps counted instead."""
-    return _LONG_GAP.sub(_count_gap, text)
+def code(line: str) -> str:
+    """Return one line of code in full, its gaps counted only where they are wider than a screen."""
+    return _WIDE_GAP.sub(_count_gap, line)
 
 
 def _count_gap(gap: re.Match[str]) -> str:

@@ -195,4 +195,4 @@ def _diff_line(line: DiffLine, digits: int, glyphs: Glyphs) -> AbstractFlowWidge
         return urwid.Text(("dim", line.text or f"{glyphs.ellipsis:>{digits}}"))
     role = _DIFF_ROLE.get(line.sign)
     mark = urwid.Text([("dim", f"{line.number:>{digits}} "), (role, f"{line.sign} ")], wrap=urwid.CLIP)
-    return urwid.Columns([(digits + 3, mark), urwid.Text((role, asking.shown(line.text)), wrap=urwid.ANY)])
+    return urwid.Columns([(digits + 3, mark), urwid.Text((role, asking.code(line.text)), wrap=urwid.ANY)])

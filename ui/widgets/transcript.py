@@ -196,7 +196,8 @@ def _thought_row(block: ThoughtBlock, view: View) -> Callable[[int], Content]:
         if block.lasts:
             took = "" if since is None else figures.clock(view.clock() - since)
             return [("dim", f"  {view.glyphs.running[view.phase]} thinking")], [("dim", f" {took:>7} ")]
-        took = "" if since is None or until is None else figures.duration(round(1000 * (until - since)))
+        ms = 0 if since is None or until is None else round(1000 * (until - since))
+        took = figures.duration(ms) if ms >= 1000 else ""  # below, it tells how the pieces came
         said = "" if view.desk.unfolded else " ".join(block.text[:WIDEST].split())
         return [("dim", f"  {view.glyphs.thought} thought {said}")], [("dim", f" {took:>7} ")]
 
