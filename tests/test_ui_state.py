@@ -202,7 +202,7 @@ def _readable(state: ViewState) -> object:
     return (
         [_without_times(block) for block in blocks(state)],
         (talk.session, talk.turn, talk.running, talk.usage, talk.context_tokens, talk.compacting),
-        (state.plan, state.processes, talk.jobs),
+        (state.plan, state.processes, list(talk.jobs.values())),
     )
 
 

@@ -96,7 +96,7 @@ class Conversation:
     jobs: dict[int, Job] = field(default_factory=dict)
     """What commands left running, by the number that a person calls it."""
     job_numbers: dict[tuple[int, str], int] = field(default_factory=dict)
-    """Numbers given to jobs, by process and start: none is given twice, so none ever means another job."""
+    """Numbers of this screen for jobs, by process and start: none ever comes to mean another job."""
 
     @property
     def context_window(self) -> int:
