@@ -92,9 +92,9 @@ def test_what_is_read_stays_in_its_row_when_thoughts_above_unfold() -> None:
 
 def test_the_key_is_named_once_there_is_a_thought() -> None:
     desk = Desktop(120).tell(session(), finished())
-    assert "thoughts" not in desk.lines[-1]
+    assert "details" not in desk.lines[-1]
     desk.tell(think("Hm."), say("Yes."), finished())
-    assert "F3 thoughts" in desk.lines[-1]
+    assert "F3 details" in desk.lines[-1]
     assert "F3 fold" in desk.press("f3").lines[-1]
 
 

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from ipc.messages import AskRaised, Decision
-from ui.diffs import creates
+from ui.diffs import creates, shows_diff
 
 GRACE_S: Final = 0.5
 """Seconds without a key after which keys belong to the ask: what was typed ahead can't answer it."""
 _LONG_GAP: Final = re.compile(r" {24,}|(?:[ ]*\n){6,}")
-_WIDE_GAP: Final = re.compile(r" {81,}")
-"""In code: people indent as deep as a screen is wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +61,18 @@ def title(ask: AskRaised) -> str:
     where = head.removeprefix(ask.tool).rstrip()
     does = _DOES.get(ask.tool) if ask.kind == "approval" else None
     if does is not None:
-        if is_diff(ask) and creates(ask.body):
+        if shows_diff(ask.tool) and creates(ask.body):
             does = "Create {subject}?"
-        elif is_diff(ask) and not ask.body:
+        elif shows_diff(ask.tool) and not ask.body:
             does = "Write {subject}?"
         return does.format(subject=subject or ask.title, where=where)
     said = subject if head == ask.tool else ask.title
     return "" if said.strip() == " ".join(ask.body.split()) else ask.title
 
 
-def is_diff(ask: AskRaised) -> bool:
-    """Tell whether the body is a diff."""
-    return ask.tool == "patch"
-
-
 def body(ask: AskRaised) -> str:
     """Return what is asked in full, with gaps that could push something out of sight counted instead."""
     return _LONG_GAP.sub(_count_gap, ask.body.rstrip("\n"))
-
-
-def code(line: str) -> str:
-    """Return one line of code in full, its gaps counted only where they are wider than a screen."""
-    return _WIDE_GAP.sub(_count_gap, line)
 
 
 def _count_gap(gap: re.Match[str]) -> str:

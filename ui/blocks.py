@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from ipc.messages import Level, ToolStatus
 from ipc.terminal_text import StreamCleaner, clean
+from ui.diffs import DiffLine
 
 LINE_LIMIT: Final = 2_000
 """Characters of one block; a longer line goes on in the next block."""
@@ -80,6 +81,8 @@ class ToolBlock:
     """The last lines it printed, while it runs."""
     detail: str = ""
     """The first lines of what it said, for a call that went wrong."""
+    diff: tuple[DiffLine, ...] = ()
+    """What it has changed in a file."""
     revision: int = 0
 
 
@@ -109,8 +112,8 @@ class Transcript:
     blocks: list[Block] = field(default_factory=list)
     running: dict[str, ToolBlock] = field(default_factory=dict)
     """Tool calls without a result, by call id."""
-    thoughts: int = 0
-    """How many blocks are thoughts."""
+    foldable: bool = False
+    """Whether some block has more to show than its line."""
     _open: TextKind | Literal["thought"] | None = None
     _thought: ThoughtBlock | None = None
     """The open thought, once there is more of it than white space."""
@@ -163,12 +166,22 @@ class Transcript:
             block.tail = tail
             block.revision += 1
 
-    def finish_tool(self, call_id: str, name: str, status: Outcome, duration_ms: int, detail: str) -> None:
+    def finish_tool(
+        self,
+        call_id: str,
+        name: str,
+        status: Outcome,
+        duration_ms: int,
+        detail: str,
+        diff: tuple[DiffLine, ...] = (),
+    ) -> None:
         """Give a tool call its result."""
         if call_id not in self.running:
             self.start_tool(call_id, name, "", None)
         block = self.running.pop(call_id)
-        block.status, block.duration_ms, block.detail, block.tail = status, duration_ms, detail, ()
+        block.status, block.duration_ms, block.detail, block.diff = status, duration_ms, detail, diff
+        block.tail = ()
+        self.foldable = self.foldable or bool(diff)
         block.revision += 1
 
     def note(self, level: Level, text: str, next_step: str = "") -> None:
@@ -219,7 +232,7 @@ class Transcript:
                 return
             self._thought = ThoughtBlock(now, first=not self._last_is(ToolBlock, ThoughtBlock))
             self.blocks.append(self._thought)
-            self.thoughts += 1
+            self.foldable = True
         self._thought.add(shown, now)
 
     def _end_thought(self) -> None:

@@ -87,7 +87,7 @@ class Desk:
     opening: str = ""
     """The session that was chosen and has not opened yet."""
     unfolded: bool = False
-    """Whether the model's thoughts are shown as a whole."""
+    """Whether thoughts and diffs are shown as a whole."""
     message: Message | None = None
     settled: set[str] = field(default_factory=set)
     """Asks whose answer is on its way."""

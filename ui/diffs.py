@@ -7,6 +7,9 @@ from typing import Final, Literal
 
 _HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 
+_DIFFING: Final = ("patch",)
+_MOST_READ: Final = 64 * 1024
+
 Sign = Literal["+", "-", " ", ""]
 
 
@@ -21,12 +24,17 @@ class DiffLine:
     text: str
 
 
-def diff_lines(diff: str) -> list[DiffLine]:
+def shows_diff(tool: str) -> bool:
+    """Tell whether a tool says in a diff what it does."""
+    return tool in _DIFFING
+
+
+def diff_lines(diff: str) -> tuple[DiffLine, ...]:
     """Return the lines of a diff without the file's names; what belongs to no hunk is a remark.
 
     How far a hunk goes is counted, as its head says: a line of the file can look like anything.
     """
-    return list(_lines(diff))
+    return tuple(_lines(diff[:_MOST_READ]))
 
 
 def _lines(diff: str) -> Iterator[DiffLine]:

@@ -48,7 +48,7 @@ BINDINGS: Final = (
     Binding("interrupt", ("ctrl c",), "Ctrl-C", "the same; twice when idle: leave"),
     Binding("plan", ("f2", "ctrl t"), "F2, Ctrl-T", "the whole plan"),
     Binding("recall", ("ctrl r",), "Ctrl-R", "earlier sessions of this workspace"),
-    Binding("fold", ("f3", "ctrl o"), "F3, Ctrl-O", "what the model thought: all of it, or a line each"),
+    Binding("fold", ("f3", "ctrl o"), "F3, Ctrl-O", "thoughts and diffs: all of them, or a line each"),
     Binding("help", ("f1",), "F1, or ? in an empty line", "this help"),
     Binding("page_up", ("page up",), "PgUp", "older"),
     Binding("page_down", ("page down",), "PgDn", "newer"),

@@ -40,6 +40,7 @@ from ipc.messages import (
 )
 from ui import cleaned, figures
 from ui.blocks import Outcome, Transcript, steady
+from ui.diffs import diff_lines, shows_diff
 
 Source = Literal["parent", "plan_store", "supervisor"]
 
@@ -215,7 +216,8 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
             outcome, said = _outcome(name, status, fact.display)
             detail = "" if outcome == "ok" else cleaned.first_lines(said)
-            talk.transcript.finish_tool(call_id, cleaned.line(name, 40), outcome, duration_ms, detail)
+            diff = diff_lines(steady(said)) if outcome == "ok" and shows_diff(name) else ()
+            talk.transcript.finish_tool(call_id, cleaned.line(name, 40), outcome, duration_ms, detail, diff)
         case AskRaised():
             talk.asks[fact.ask_id] = cleaned.fact(fact)
         case AskSettled():

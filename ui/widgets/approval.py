@@ -9,16 +9,16 @@ from urwid.widget.widget import AbstractFlowWidget
 
 from ipc.messages import AskRaised, SettleAsk
 from ui import asking, keys
-from ui.diffs import DiffLine, diff_lines
+from ui.diffs import diff_lines, shows_diff
 from ui.theme import Glyphs
 from ui.view import View
 from ui.widgets.composer import LineEditor
+from ui.widgets.diff import diff_text
 from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, hanging, width
 
 _AROUND_CHOICES: Final = 5
 """Rows that head, title and a useful part of the body take; with less, only the chosen answer is shown."""
 _MARGIN: Final = 2
-_DIFF_ROLE: Final = {"+": "added", "-": "removed"}
 
 
 class AskForm(urwid.Widget):
@@ -175,24 +175,8 @@ class AskForm(urwid.Widget):
 
 
 def _body(ask: AskRaised, glyphs: Glyphs) -> AbstractFlowWidget:
-    if asking.is_diff(ask):
-        return _diff(diff_lines(ask.body), glyphs)
+    if shows_diff(ask.tool):
+        return diff_text(diff_lines(ask.body), glyphs)
     # A command is cut anywhere, so that no space of it is lost; a question is read as text.
     wrap = urwid.ANY if ask.kind == "approval" else urwid.SPACE
     return urwid.Text(asking.body(ask), wrap=wrap)
-
-
-def _diff(lines: list[DiffLine], glyphs: Glyphs) -> AbstractFlowWidget:
-    """Draw a diff: numbers and signs in a column of their own, removed and added lines in their colours."""
-    if not lines:
-        return urwid.Text(("dim", "No line of text changes."))
-    digits = len(str(max((line.number for line in lines), default=0)))
-    return urwid.Pile([(urwid.PACK, _diff_line(line, digits, glyphs)) for line in lines])
-
-
-def _diff_line(line: DiffLine, digits: int, glyphs: Glyphs) -> AbstractFlowWidget:
-    if not line.sign:
-        return urwid.Text(("dim", line.text or f"{glyphs.ellipsis:>{digits}}"))
-    role = _DIFF_ROLE.get(line.sign)
-    mark = urwid.Text([("dim", f"{line.number:>{digits}} "), (role, f"{line.sign} ")], wrap=urwid.CLIP)
-    return urwid.Columns([(digits + 3, mark), urwid.Text((role, asking.code(line.text)), wrap=urwid.ANY)])

@@ -86,8 +86,8 @@ def _hints(view: View, answering: Answering) -> list[tuple[str, str]]:
     if view.waiting_ask is not None:
         return _answer_hints(answering)
     hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan")]
-    if view.state.conversation.transcript.thoughts:
-        hints.append((keys.shown("fold"), "fold" if view.desk.unfolded else "thoughts"))
+    if view.state.conversation.transcript.foldable:
+        hints.append((keys.shown("fold"), "fold" if view.desk.unfolded else "details"))
     hints.append((keys.shown("newline"), "new line"))
     if view.state.conversation.busy:
         return [(cancel, "stop"), (keys.shown("send"), "queue"), *hints]

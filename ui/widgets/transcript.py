@@ -1,5 +1,6 @@
 """What was said and done: a list of which only the visible part is ever laid out."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Final, assert_never
 
@@ -10,6 +11,7 @@ from ui import figures
 from ui.blocks import Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock, Transcript
 from ui.theme import Glyphs, Role
 from ui.view import View
+from ui.widgets.diff import diff_text
 from ui.widgets.row import Content, Part, Row, Scrolled, Size, hanging
 
 KEPT_WIDGETS: Final = 400
@@ -232,9 +234,21 @@ def _tool(block: ToolBlock, view: View) -> AbstractFlowWidget:
     if block.tail:
         printed = [Row(_printed(line), view.glyphs.ellipsis) for line in block.tail]
         return urwid.Pile([("pack", each) for each in (row, *printed)])
-    if not block.detail:
+    if block.diff and view.desk.unfolded:
+        below: AbstractFlowWidget = urwid.Padding(diff_text(block.diff, view.glyphs), left=len(_INDENT))
+    elif block.detail:
+        below = hanging((None, _INDENT), ("dim", block.detail))
+    else:
         return row
-    return urwid.Pile([("pack", row), ("pack", hanging((None, _INDENT), ("dim", block.detail)))])
+    return urwid.Pile([("pack", row), ("pack", below)])
+
+
+def _changes(block: ToolBlock) -> list[Part]:
+    """Count the lines that a call has added and removed; of a diff that was cut nobody knows."""
+    signs = Counter(line.sign for line in block.diff)
+    if not block.diff or any(line.text for line in block.diff if not line.sign):
+        return []
+    return [("added", f"+{signs['+']} "), ("removed", f"-{signs['-']} ")]
 
 
 def _printed(line: str) -> Callable[[int], Content]:
@@ -257,6 +271,7 @@ def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
         right: list[Part] = [("dim", f" {took:>7}{more}")]
         if block.status in _TOOL_WORD:
             right.insert(0, (_TOOL_ROLE[block.status], _TOOL_WORD[block.status]))
+        right[:0] = _changes(block)
         return left, right
 
     return content
