@@ -1,0 +1,113 @@
+"""A model server that spoils three answers in ten, in every way that servers are known to.
+
+Rules
+-----
+Every turn has a course: some rounds of calls, then its answer. A request gets the next step of the course,
+right or spoiled. What comes of a spoiled step is one of: it is `right` all the same, it is sent `again`, it
+costs the model a `round`, or it `ends` the turn. The course goes on only behind what arrived whole.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any, Final
+
+from tests.fakes.chat_request import Request
+from tests.fakes.chat_script import Step, call, calls, say
+from tests.fakes.spoiling import SPOILINGS, Spoiling
+
+RATE: Final = 0.3
+SLOW: Final = 3
+"""How often each way that takes time is met at most."""
+SUMMARY: Final = "A summary of what was done."
+SUMMARY_WANTED: Final = "This is a request of Fido"
+
+
+@dataclass
+class Course:
+    """What one turn should bring, and what became of it."""
+
+    number: int
+    left: list[Step]
+    changes: Mapping[str, str]
+    """Files that the turn makes when all of its calls arrive."""
+    spoiled: list[Spoiling | None] = field(default_factory=list)
+    """For each request: how its answer went wrong; null: it was right."""
+    arrived: int = 0
+    """Calls that arrived whole."""
+
+    def __str__(self) -> str:
+        ways = ", ".join(how.name if how else "right" for how in self.spoiled)
+        return f"turn {self.number}: {ways}; {len(self.left)} steps left"
+
+    @property
+    def answer(self) -> str:
+        return f"The answer to wish {self.number} is {self.number * self.number}; äöü € 🐕."
+
+    @property
+    def last(self) -> Spoiling | None:
+        """What went wrong with the newest answer."""
+        return self.spoiled[-1]
+
+    def in_a_row(self) -> int:
+        """How many of the newest answers went wrong in the same way as the last."""
+        ends = [each.effect if each else "" for each in reversed(self.spoiled)]
+        return next((n for n, effect in enumerate(ends) if effect != ends[0]), len(ends))
+
+
+class Chaos:
+    """Gives a `ScriptedServer` its answers: `ScriptedServer(otherwise=chaos.answer)`."""
+
+    def __init__(self, seed: int, rate: float = RATE) -> None:
+        self.rate = rate
+        self.met: dict[str, int] = {}
+        """How often each way to go wrong was met."""
+        self._dice = Random(seed)
+        self.course = self.begin(0)
+
+    def begin(self, number: int) -> Course:
+        """Make the course of the next turn."""
+        dice, files, steps = self._dice, dict[str, str](), list[Step]()
+        for n in range(dice.choice([0, 1, 1, 2, 3])):
+            made = [self._call(f"{number}-{n}-{each}", files) for each in range(dice.choice([1, 1, 2]))]
+            steps.append(calls(made, text=dice.choice(["", "I look."])))
+        self.course = Course(number, steps, files)
+        self.course.left.append(say(self.course.answer, reasoning=dice.choice(["", "Hm."])))
+        return self.course
+
+    def answer(self, request: Request) -> Step:
+        """The next step of the course, right or spoiled."""
+        if SUMMARY_WANTED in str(request.messages[-1]["content"]):
+            return say(SUMMARY)
+        course, dice = self.course, self._dice
+        step = course.left[0]
+        how = None
+        if dice.random() < self.rate:
+            how = dice.choice([each for each in SPOILINGS if each.suits(step) and self._has_time_for(each)])
+            self.met[how.name] = self.met.get(how.name, 0) + 1
+        course.spoiled.append(how)
+        if how is None or how.effect == "right":
+            course.arrived += len(step.calls)
+            if len(course.left) > 1:
+                del course.left[0]
+        return step if how is None else how.spoil(step, dice)
+
+    def _has_time_for(self, how: Spoiling) -> bool:
+        return not how.is_slow or self.met.get(how.name, 0) < SLOW
+
+    def _call(self, name: str, files: dict[str, str]) -> Step:
+        kind = self._dice.randrange(5)
+        if kind == 0:
+            return call("read_file", {"path": "seed.txt"})
+        if kind == 1:
+            return call("ripgrep", {"pattern": "ä+", "path": "seed.txt"})
+        if kind == 2:
+            item: dict[str, Any] = {
+                "id": "wish",
+                "title": f"Wish {name}",
+                "status": "in_progress",
+                "next_action": "Go on.",
+            }
+            return call("update_plan", {"reason": f"wish {name}", "items": [item]})
+        files[f"{name}.txt"] = text = f"made for {name}: ä€🐕\n" * self._dice.choice([1, 20])
+        return call("patch", {"path": f"{name}.txt", "old_text": "", "new_text": text})
