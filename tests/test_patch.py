@@ -1,12 +1,19 @@
 """patch: what it does to a file on disk, and what it leaves alone."""
 
+import asyncio
+import json
 import os
 from pathlib import Path
 
 import pytest
 
+from actors.calls import ToolResult
 from actors.files.workspace import Workspace
+from actors.invocation import AnyTool, InvocationGuard, Refusal
 from actors.tools.patch import Patch, PatchInput
+from actors.tools.read_file import ReadFile
+from actors.tools.tool import ToolInput
+from ipc.messages import ToolCall
 from tests.fakes.calling import call, refusal
 from tests.fakes.snapshots import NOTHING_KEPT
 from tests.fakes.somebody import somebodys_folder
@@ -49,8 +56,14 @@ def test_empty_old_text_creates_a_file_and_never_overwrites_one(tool: Patch, tmp
     assert (tmp_path / "empty").read_bytes() == b"#!/bin/sh\n"
     assert (tmp_path / "empty").stat().st_mode & 0o777 == 0o755
     assert refusal(tool, path="no/new.py", old_text="", new_text="y").code == "no_folder"
+    (tmp_path / "nothing").touch()
+    assert refusal(tool, path="nothing", old_text="x", new_text="y").code == "no_match"
+    (tmp_path / "marked").write_bytes(b"\xff\xfe")
+    call(tool, path="marked", old_text="", new_text="x")
+    assert (tmp_path / "marked").read_bytes() == b"\xff\xfex\0"
 
 
+@pytest.mark.report("FILE-09")
 def test_a_link_stays_a_link_and_its_target_is_written(tool: Patch, tmp_path: Path) -> None:
     (tmp_path / "real").write_text("one\n", encoding="utf-8")
     (tmp_path / "link").symlink_to("real")
@@ -63,6 +76,7 @@ def test_a_link_stays_a_link_and_its_target_is_written(tool: Patch, tmp_path: Pa
     assert (tmp_path / "made").read_text(encoding="utf-8") == "new\n"
 
 
+@pytest.mark.report("FILE-09")
 def test_other_hard_links_keep_the_old_content_and_this_is_said(tool: Patch, tmp_path: Path) -> None:
     (tmp_path / "one").write_text("old\n", encoding="utf-8")
     os.link(tmp_path / "one", tmp_path / "other")
@@ -109,3 +123,108 @@ def test_a_read_only_file_is_left_alone() -> None:
         told = refusal(Patch(Workspace(folder), NOTHING_KEPT), path="a", old_text="one", new_text="two")
         assert told.code == "read_only"
         assert path.read_text(encoding="utf-8") == "one\n"
+
+
+def test_a_file_that_changed_since_it_was_read_is_left_alone(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    tool, reader, path = Patch(workspace, NOTHING_KEPT), ReadFile(workspace), tmp_path / "a"
+    edit = {"path": "a", "old_text": "one", "new_text": "two"}
+    path.write_text("one\nold\n", encoding="utf-8")
+    call(reader, path="a", limit=1)
+    path.write_text("one\nnew\n", encoding="utf-8")
+    told = refusal(tool, **edit)
+    assert told.code == "changed_since_read"
+    assert "read_file" in told.next_step
+    assert path.read_text(encoding="utf-8") == "one\nnew\n"
+    call(reader, path="a", limit=1)
+    call(tool, **edit)
+    call(tool, path="a", old_text="two", new_text="three")  # what it wrote itself it has seen
+    assert path.read_text(encoding="utf-8") == "three\nnew\n"
+
+
+def test_the_same_content_again_is_no_change_and_what_was_never_read_may_be_edited(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("one\n", encoding="utf-8")
+    call(ReadFile(workspace), path="a")
+    (tmp_path / "a").unlink()
+    (tmp_path / "a").write_text("one\n", encoding="utf-8")
+    for name in ("a", "b"):
+        call(Patch(workspace, NOTHING_KEPT), path=name, old_text="one", new_text="two")
+
+
+def test_a_file_that_changes_between_the_approval_and_the_edit_is_left_alone(
+    tool: Patch, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_text("one\n", encoding="utf-8")
+    edit = {"path": "a", "old_text": "one", "new_text": "two"}
+    tool.preview(PatchInput.model_validate(edit))
+    (tmp_path / "a").write_text("one\nmore\n", encoding="utf-8")
+    assert refusal(tool, **edit).code == "changed_since_read"
+    created = {"path": "new", "old_text": "", "new_text": "ours"}
+    tool.preview(PatchInput.model_validate(created))
+    (tmp_path / "new").write_text("theirs", encoding="utf-8")
+    assert refusal(tool, **created).code == "already_exists"
+
+
+@pytest.mark.report("FILE-03")
+def test_a_byte_order_mark_survives_an_edit_and_a_rewrite_and_is_never_shown(tmp_path: Path) -> None:
+    workspace, mark = Workspace(tmp_path), b"\xef\xbb\xbf"
+    tool, path = Patch(workspace, NOTHING_KEPT), tmp_path / "a"
+    path.write_bytes(mark + "fürst\nsecond\n".encode())
+    assert call(ReadFile(workspace), path="a").content.startswith("1\tfürst\n")
+    call(tool, path="a", old_text="second", new_text="2nd")
+    assert path.read_bytes() == mark + "fürst\n2nd\n".encode()
+    call(tool, path="a", old_text="fürst\n2nd", new_text="1st\n2nd")
+    assert path.read_bytes() == mark + b"1st\n2nd\n"
+    output = call(tool, path="a", old_text="1st\n2nd\n", new_text="all new\n")
+    assert path.read_bytes() == mark + b"all new\n"
+    assert "\ufeff" not in output.display
+
+
+@pytest.mark.report("FILE-01")
+def test_text_with_lf_matches_lines_with_crlf_and_new_lines_get_crlf(tool: Patch, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_bytes(b"def a():\r\n\tone\r\n\ttwo\r\n\tthree\r\nend\r\n")
+    call(
+        tool, path="a.py", old_text="\tone\n\ttwo\n\tthree\n", new_text="\tone\n\t2\n\t2.5\n\tthree\n\tfour\n"
+    )
+    assert (tmp_path / "a.py").read_bytes() == (
+        b"def a():\r\n\tone\r\n\t2\r\n\t2.5\r\n\tthree\r\n\tfour\r\nend\r\n"
+    )
+
+
+class AnyoneMay:
+    async def check(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> Refusal | None:
+        return None
+
+
+class NobodyWatches:
+    def call_started(self, call: ToolCall, summary: str) -> None:
+        pass
+
+    def call_finished(self, call: ToolCall, result: ToolResult) -> None:
+        pass
+
+
+@pytest.mark.report("FILE-15")
+def test_each_kind_of_miss_says_what_to_change_and_touches_nothing(tool: Patch, tmp_path: Path) -> None:
+    before = "def a():\n    return 1\n\ndef b():\n    return 1\n"
+    (tmp_path / "a.py").write_text(before, encoding="utf-8")
+    guard = InvocationGuard({"patch": tool}, AnyoneMay(), NobodyWatches())
+    edits = {
+        "no_match": ("def b():\n  return 1", "x", "4\tdef b():\n5\t    return 1"),
+        "several_matches": ("    return 1", "x", "lines 2, 5"),
+        "identical_text": ("def a():", "def a():", "line 1"),
+        "bad_arguments": ("def a():", "x", "path"),
+    }
+    told = set()
+    for code, (old, new, shown) in edits.items():
+        arguments = {"old_text": old, "new_text": new} | ({"path": "a.py"} if code != "bad_arguments" else {})
+        result = asyncio.run(guard.invoke(ToolCall(id="1", name="patch", arguments=json.dumps(arguments))))
+        error = json.loads(result.content)["error"]
+        assert error["code"] == code
+        assert shown in error["message"]
+        assert error["next_step"]
+        told.add(error["next_step"])
+        assert (tmp_path / "a.py").read_text(encoding="utf-8") == before
+    assert len(told) == len(edits)

@@ -1,11 +1,7 @@
 """Where paths lead, what may be touched, and how a file is replaced."""
 
 import os
-import signal
 import socket
-import stat
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +10,6 @@ from hypothesis import strategies as st
 
 from actors.files.workspace import Workspace, shown
 from actors.tools.tool import ToolFailure
-
-ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture
@@ -113,65 +107,6 @@ def test_a_link_that_leads_to_itself_is_refused(workspace: Workspace) -> None:
     with pytest.raises(ToolFailure) as caught:
         workspace.open_file(workspace.resolve_existing("loop"))
     assert code_of(caught) == "not_a_regular_file"
-
-
-def test_a_replaced_file_keeps_its_mode_and_owner_and_leaves_nothing_behind(workspace: Workspace) -> None:
-    path = workspace.root / "src" / "app.py"
-    path.chmod(0o750)
-    if os.geteuid() == 0:
-        os.chown(path, 12345, 23456)
-    before = path.stat()
-    workspace.replace(path, b"new", before)
-    after = path.stat()
-    assert path.read_bytes() == b"new"
-    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
-    assert os.listdir(path.parent) == ["app.py"]
-
-
-def test_a_new_file_follows_the_umask(workspace: Workspace) -> None:
-    old = os.umask(0o027)
-    try:
-        workspace.replace(workspace.root / "new", b"", None)
-    finally:
-        os.umask(old)
-    assert stat.S_IMODE((workspace.root / "new").stat().st_mode) == 0o640
-
-
-def test_a_write_that_fails_leaves_the_old_file_and_no_other(workspace: Workspace) -> None:
-    (workspace.root / "folder").mkdir()
-    with pytest.raises(ToolFailure) as caught:
-        workspace.replace(workspace.root / "folder", b"new", (workspace.root / "folder").stat())
-    assert code_of(caught) == "system_error"
-    assert sorted(os.listdir(workspace.root)) == ["folder", "src"]
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from actors.files.workspace import Workspace
-workspace = Workspace(Path(sys.argv[1]))
-path = workspace.root / "big"
-while True:
-    for letter in (b"a", b"b"):
-        workspace.replace(path, letter * 2_000_000, path.stat())
-        print(flush=True)
-"""
-
-
-def test_a_reader_sees_the_old_or_the_new_file_when_the_writer_is_killed(workspace: Workspace) -> None:
-    path = workspace.root / "big"
-    whole = [letter * 2_000_000 for letter in (b"a", b"b")]
-    path.write_bytes(whole[1])
-    for rounds in range(1, 4):
-        with subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(workspace.root)], cwd=ROOT, stdout=subprocess.PIPE
-        ) as writer:
-            assert writer.stdout is not None
-            for _ in range(rounds):
-                writer.stdout.readline()
-                assert path.read_bytes() in whole
-            writer.send_signal(signal.SIGKILL)
-        assert path.read_bytes() in whole
 
 
 @given(st.text())

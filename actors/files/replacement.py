@@ -36,7 +36,7 @@ class Replacements:
         a new file. Raises `OSError`, `Changed` when the file is another by now.
         """
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-        with self._temporary(path) as temporary:
+        with self.beside(path) as temporary:
             opened = os.open(temporary, flags, 0o600 if like else 0o666)
             with open(opened, "wb") as file:
                 file.write(data)
@@ -58,7 +58,8 @@ class Replacements:
                     _sweep(note)
 
     @contextlib.contextmanager
-    def _temporary(self, path: Path) -> Iterator[Path]:
+    def beside(self, path: Path) -> Iterator[Path]:
+        """A name for a file beside another, noted until the block ends; what then has the name is removed."""
         temporary = path.with_name(f".fido-{secrets.token_hex(8)}.tmp")
         with contextlib.suppress(OSError):
             self._write_note(os.fsencode(temporary))
