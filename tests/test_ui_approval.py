@@ -93,6 +93,17 @@ def test_a_key_typed_ahead_does_not_approve(key: str) -> None:
     assert [order for order in desk.orders if isinstance(order, SettleAsk)]
 
 
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_enter_that_was_meant_for_a_draft_does_not_approve_however_late_it_comes(columns: int) -> None:
+    desk = working(columns).type("a whole sentence").tell(approval()).wait(10)
+    assert "› 2 Deny" in desk.text
+    desk.press("enter")
+    assert desk.orders == []
+    assert "Deny, and say why:" in desk.text
+    assert "a whole sentence" in desk.text
+    assert desk.press("esc", "1").orders == [SettleAsk(ask_id="ask-1", decision="allow_once")]
+
+
 def test_what_is_typed_ahead_stays_in_the_draft() -> None:
     desk = working().type("half a ").tell(approval()).type("sentence")
     assert "half a sentence" in desk.text

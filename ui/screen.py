@@ -67,7 +67,7 @@ class Screen(urwid.Widget):
         if ask is None:
             self.form = None
         elif self.form is None or self.form.ask.ask_id != ask.ask_id:
-            self.form = AskForm(self.view, ask)
+            self.form = AskForm(self.view, ask, drafting=bool(self.composer.editor.edit_text))
 
     def keypress(self, size: Size, key: str) -> str | None:
         return self._on_key(size, key)

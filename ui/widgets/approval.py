@@ -28,7 +28,8 @@ class AskForm(urwid.Widget):
     _selectable = True
     no_cache: ClassVar[list[str]] = ["render"]
 
-    def __init__(self, view: View, ask: AskRaised) -> None:
+    def __init__(self, view: View, ask: AskRaised, *, drafting: bool = False) -> None:
+        """`drafting`: the person was writing, so Enter may be meant for that and does not say yes."""
         super().__init__()
         self.ask = ask
         self.grace = asking.Grace(view.clock())
@@ -36,7 +37,7 @@ class AskForm(urwid.Widget):
         """Most rows it may take."""
         self._view = view
         self._choices = asking.choices(ask)
-        self._chosen = 0
+        self._chosen = self._writing_choice if drafting else 0
         self._editor: LineEditor | None = None
         self._body = _body(ask, view.glyphs)
         self._page = ScrolledPage(self._body, view.glyphs)
@@ -87,11 +88,15 @@ class AskForm(urwid.Widget):
             self._page.scroll(keys.SCROLLING[action])
         elif keys.is_text(key):
             # Whoever writes has something to say: words must never end in a yes.
-            self._choose(next(at for at, choice in enumerate(self._choices) if choice.writes))
+            self._choose(self._writing_choice)
             return self._edit(columns, key)
         else:
             return key
         return None
+
+    @property
+    def _writing_choice(self) -> int:
+        return next(at for at, choice in enumerate(self._choices) if choice.writes)
 
     def _choose(self, index: int) -> SettleAsk | None:
         self._chosen = index
