@@ -1,6 +1,7 @@
 """The `fido` command: understands the line, makes the run, hands over. Imports what a command needs only."""
 
 import os
+import signal
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -16,6 +17,7 @@ from ipc import kernel
 from ipc.endpoints import FRAME_LIMIT, Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
 
+FAILED_STATUS = 1
 USAGE_STATUS = 2
 OPEN_FILES = 64
 """A screen has 34 at a time, a parent 31, and as many again with a second screen."""
@@ -25,15 +27,27 @@ _NOT_FLAGS = frozenset({"prompt", "workspace", "session", "version", "name", "se
 def main(argv: list[str]) -> int:
     """Carry out one command line; return the exit status."""
     try:
-        return _carry_out(argv)
+        status = _carry_out(argv)
+        sys.stdout.flush()
+        return status
     except (UsageError, PlaceError) as error:
         say(str(error).removeprefix("fido: "))
         return USAGE_STATUS
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 141
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        return _without_stdout(error)
+
+
+def _without_stdout(error: OSError) -> int:
+    """End after a write that failed: whoever read has gone, or there is no room; what is buffered is lost."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    if isinstance(error, BrokenPipeError):
+        return 128 + signal.SIGPIPE
+    say(f"stdout cannot be written: {(error.strerror or str(error)).lower()}")
+    return FAILED_STATUS
 
 
 def _carry_out(argv: list[str]) -> int:

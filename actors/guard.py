@@ -24,6 +24,7 @@ PATIENCE_S: Final = 5.0
 
 def main(argv: list[str]) -> int:
     """`python -I -m actors.guard ARGUMENT...`: carry out a `fido` command line."""
+    kernel.open_standard_streams()
 
     def carry_out() -> int:
         from actors.cli import main as cli

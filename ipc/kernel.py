@@ -86,6 +86,16 @@ def keep_freed_memory() -> None:
         _libc().mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
 
 
+def open_standard_streams() -> None:
+    """Put nowhere in the place of a standard stream that is closed: the next file would take its number."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free, so this one
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def leave(status: int) -> NoReturn:
     """End this process, whose work is done and safe; what is in the buffers of stdout and stderr goes out.
 
