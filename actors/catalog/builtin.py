@@ -1,12 +1,14 @@
 """The built-in tools: which there are, and how they are put together for the parent and for a worker."""
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from actors.files.workspace import Workspace
 from actors.invocation import AnyTool
 from actors.tools.ask_user import Asker, AskUser
 from actors.tools.bash_exec import BashExec
+from actors.tools.browse_url import BrowseUrl
 from actors.tools.delegate import DelegateTool, Delegator
 from actors.tools.list_files import ListFiles
 from actors.tools.mkdir import Mkdir
@@ -18,9 +20,14 @@ from actors.tools.rmdir import Rmdir
 from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect
 from actors.tools.update_plan import PlanClient, UpdatePlan
+from actors.tools.websearch import Websearch
+
+if TYPE_CHECKING:
+    from actors.settings.tables import Web
 
 TOOLS: Final[tuple[Any, ...]] = (
-    AskUser, BashExec, DelegateTool, ListFiles, Mkdir, Patch, ReadFile, Ripgrep, Rm, Rmdir, UpdatePlan,
+    AskUser, BashExec, BrowseUrl, DelegateTool, ListFiles, Mkdir, Patch, ReadFile, Ripgrep, Rm, Rmdir,
+    UpdatePlan, Websearch,
 )  # fmt: skip
 """Every tool that is advertised, to the parent and to a subagent alike."""
 EFFECTS: Final[dict[str, Effect]] = {tool.name: tool.effect for tool in TOOLS}
@@ -32,21 +39,34 @@ def parent_tools(
     asker: Asker,
     delegator: Delegator,
     snapshots: Snapshots,
+    bash_exec: BashExec,
+    web: Mapping[str, AnyTool] = MappingProxyType({}),
 ) -> dict[str, AnyTool]:
-    """Everything."""
+    """Everything; `web` as of `web_tools`."""
     return _by_name(
         [
             AskUser(asker),
-            BashExec(workspace, snapshots),
+            bash_exec,
             DelegateTool(delegator),
             Mkdir(workspace, snapshots),
             Patch(workspace, snapshots),
             Rm(workspace, snapshots),
             Rmdir(workspace, snapshots),
             UpdatePlan(plans),
+            *web.values(),
             *_readers(workspace),
         ]
     )
+
+
+def web_tools(web: "Web") -> dict[str, AnyTool]:
+    """What needs the network: a parent has them for itself and for its subagents, which have none."""
+    from actors.web.browser import Browser
+    from actors.web.fetch import Fetcher
+    from actors.web.search import Search
+
+    search = Search(web.search_url) if web.search_url else None
+    return _by_name([BrowseUrl(Browser(Fetcher(web.private_hosts))), Websearch(search)])
 
 
 def worker_tools(workspace: Workspace) -> dict[str, AnyTool]:
