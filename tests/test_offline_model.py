@@ -24,6 +24,7 @@ from actors.plan.input import UpdatePlanInput
 from actors.plan.rules import check
 from actors.plan.rules import normalize as normalize_items
 from actors.provider.direct import DirectProvider
+from actors.provider.server import Server
 from actors.provider.interface import Provider
 from actors.provider.offline import OfflineModel
 from actors.provider.survey.steps import decide
@@ -138,7 +139,7 @@ def survey(root: Path, *prompts: str, denied: Collection[str] = ()) -> Played:
 
     async def main() -> Played:
         async with OfflineModel.serve(pace_s=0.0) as server:
-            provider = DirectProvider(server.base_url, server.api_key, Timeouts())
+            provider = DirectProvider(Server(server.base_url, server.api_key), Timeouts())
             conversation = Conversation(HEAD, [encode_system("You are Fido.")])
             for prompt in prompts or ("Survey this repository",):
                 conversation.append(encode_user(prompt))
@@ -355,7 +356,7 @@ def test_the_server_is_reached_from_this_machine_only_and_ends_with_its_context(
 def test_text_comes_in_pieces_at_a_pace_and_with_an_estimate_of_usage(tmp_path: Path) -> None:
     async def main() -> tuple[list[StreamEvent], float]:
         async with OfflineModel.serve(pace_s=0.005) as server:
-            provider = DirectProvider(server.base_url, server.api_key, Timeouts())
+            provider = DirectProvider(Server(server.base_url, server.api_key), Timeouts())
             conversation = Conversation(HEAD, [encode_system("s"), encode_user("x" * 4000)])
             started = time.monotonic()
             events = [event async for event in provider.stream(conversation)]

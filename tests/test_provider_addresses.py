@@ -161,10 +161,11 @@ def test_constructing_imports_nothing_and_preparing_leaves_the_loop_alive() -> N
     code = """
 import asyncio, sys, time
 from actors.provider.direct import DirectProvider
+from actors.provider.server import Server
 from actors.settings.tables import Timeouts
 
 async def main():
-    provider = DirectProvider("http://127.0.0.1:1/v1", None, Timeouts())
+    provider = DirectProvider(Server("http://127.0.0.1:1/v1"), Timeouts())
     assert "openai" not in sys.modules and "httpx2" not in sys.modules
     provider.prepare()
     loop, beats = asyncio.get_running_loop(), []

@@ -100,13 +100,6 @@ def test_what_a_server_says_is_one_bounded_line() -> None:
     assert "\n" not in message
 
 
-def test_keys_are_taken_out_by_value_in_every_form() -> None:
-    key = 'sk-a/b+c"d'
-    redact = errors.Redactor([key, ""])
-    for form in (key, 'sk-a/b+c\\"d', "sk-a%2Fb%2Bc%22d"):
-        assert redact(f"before {form} after") == "before [key] after"
-
-
 KEYS = st.sampled_from(["error", "message", "code", "type", "detail", "status"])
 BODY = st.recursive(st.none() | st.text() | st.integers(), lambda x: st.dictionaries(KEYS, x) | st.lists(x))
 

@@ -12,19 +12,24 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies
+
+import msgspec
 
 from actors.conversation import Conversation
 from actors.provider import errors
 from actors.provider.chat import ChatWire
 from actors.provider.interface import ProviderError
+from actors.provider.pupil import Pupil
 from actors.provider.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
+from actors.provider.served import Served, read_models
+from actors.provider.server import Server
 from actors.provider.sse import EventDecoder
-from actors.provider.wire import PLAIN, Answering, Quirks, Wire
+from actors.provider.wire import Answering, Wire
+from actors.secrets.redactor import Redactor
 from actors.settings.tables import Timeouts
 from ipc.messages import ModelAnswer, RetryScheduled, StreamEvent
 
@@ -32,26 +37,31 @@ if TYPE_CHECKING:
     import httpx2
     import openai
 
+MODELS_S: Final = 10.0
+"""Longest wait for the list of models, which nothing depends on."""
+MODELS_LIMIT: Final = 8 << 20
+"""Bytes of that list; OpenRouter's has half a million."""
+
 
 class DirectProvider:
     """Sends conversations to one server and streams its answers. Constructing it costs nothing."""
 
     def __init__(
         self,
-        base_url: str,
-        api_key: str | None,
+        server: Server,
         timeouts: Timeouts,
         retry: RetryPolicy | None = None,
         *,
         wire: Wire | None = None,
-        quirks: Quirks = PLAIN,
+        pupil: Pupil | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
-        self._wire: Wire = wire or ChatWire()
-        self._quirks = quirks
-        self._server = _Server(base_url, (api_key or "").strip(), self._wire.path)
+        self._server = server
         self._timeouts = timeouts
         self._retry = retry or RetryPolicy()
-        self._redact = errors.Redactor([self._server.key])
+        self._wire: Wire = wire or ChatWire()
+        self._pupil = pupil or Pupil(server.dialect.quirks)
+        self._redactor = redactor or Redactor([server.key, *server.headers.values()])
         self._loading: asyncio.Task[_Sender] | None = None
 
     def prepare(self) -> None:
@@ -60,7 +70,7 @@ class DirectProvider:
         `stream` waits for it, and begins it when nobody did.
         """
         if self._loading is None:
-            make = asyncio.to_thread(_make_sender, self._server, self._timeouts)
+            make = asyncio.to_thread(_make_sender, self._server, self._wire.path, self._timeouts)
             self._loading = asyncio.get_running_loop().create_task(make)
 
     async def stream(self, conversation: Conversation) -> AsyncGenerator[StreamEvent, None]:
@@ -68,27 +78,51 @@ class DirectProvider:
 
         Raises `ProviderError`. Closing the generator or cancelling its task closes the connection at once.
         """
-        body = self._wire.body(conversation, self._quirks)
         ends_at = asyncio.get_running_loop().time() + self._timeouts.total_s
+        lesson = self._pupil.begin(self._wire, conversation)
         try:
             sender = await self._sender()
-            attempt, response = 1, None
-            while response is None:
+            attempt, is_answered = 1, False
+            while not is_answered:
                 try:
-                    response = await sender.send(body, ends_at)
+                    response = await sender.send(lesson.body, ends_at)
+                    answering = self._wire.answering(sender.url, lesson.quirks)
+                    async with (
+                        aclosing(response),
+                        aclosing(sender.read(response, answering, ends_at)) as events,
+                    ):
+                        async for event in events:
+                            if not is_answered:
+                                lesson.passed()
+                            is_answered = True
+                            if isinstance(event, ModelAnswer):
+                                self._wire.keep(event)
+                            yield event
                 except _AttemptError as failed:
+                    if lesson.learn(failed.error):
+                        continue
                     scheduled = self._schedule(attempt, failed, ends_at)
                     attempt += 1
                     yield scheduled
                     await asyncio.sleep(scheduled.delay_s)
-            answering = self._wire.answering(self._server.url, self._quirks)
-            async with aclosing(response), aclosing(sender.read(response, answering, ends_at)) as events:
-                async for event in events:
-                    if isinstance(event, ModelAnswer):
-                        self._wire.keep(event)
-                    yield event
+                except ProviderError as error:
+                    # Some servers begin their answer and refuse the request inside of it.
+                    if is_answered or not lesson.learn(error):
+                        raise
         except ProviderError as error:
             raise self._redacted(error) from None
+
+    async def models(self) -> tuple[Served, ...]:
+        """Ask the server which models it has; nothing where it does not say. Raises `ProviderError`."""
+        sender = await self._sender()
+        found = read_models(await sender.fetch(self._server.url("/models")))
+        path = self._server.dialect.window_path
+        if path and not any(model.window for model in found):
+            told = read_models(await sender.fetch(self._server.root_url(path)))
+            windows = {model.name: model.window for model in told}
+            alone = told[0].window if len(told) == 1 and len(found) <= 1 else 0
+            found = tuple(Served(name, windows.get(name, 0) or alone) for name, _ in found) or told
+        return found
 
     async def aclose(self) -> None:
         """Close the connection; nothing is sent after this."""
@@ -104,10 +138,11 @@ class DirectProvider:
             delay = self._retry.delay(attempt, failed.retry_after_s, random.random())  # noqa: S311 - jitter
         if delay is None or asyncio.get_running_loop().time() + delay >= ends_at:
             raise failed.error
-        return RetryScheduled(attempt=attempt + 1, delay_s=delay, reason=self._redact(failed.error.message))
+        reason = self._redactor.report(failed.error.message)
+        return RetryScheduled(attempt=attempt + 1, delay_s=delay, reason=reason)
 
     def _redacted(self, error: ProviderError) -> ProviderError:
-        message, next_step = self._redact(error.message), self._redact(error.next_step)
+        message, next_step = self._redactor.report(error.message), self._redactor.report(error.next_step)
         return ProviderError(error.code, message, next_step, window=error.window, status=error.status)
 
     async def _sender(self) -> "_Sender":
@@ -127,37 +162,20 @@ class _AttemptError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Server:
-    """Where requests go; its `repr` shows no key."""
-
-    base_url: str
-    key: str
-    path: str
-
-    def __repr__(self) -> str:
-        return f"_Server({self.base_url!r})"
-
-    @property
-    def url(self) -> str:
-        return self.base_url + self.path
-
-    @property
-    def is_loopback(self) -> bool:
-        host = urlsplit(self.base_url).hostname or ""
-        try:
-            return ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
-
-
-@dataclass(frozen=True, slots=True)
 class _Sender:
     """The loaded SDK's client, and what each request passes to it."""
 
     sdk: "openai.AsyncOpenAI"
-    server: _Server
+    http: "httpx2.AsyncClient"
+    server: Server
+    path: str
     timeouts: Timeouts
     options: Any
+
+    @property
+    def url(self) -> str:
+        """Where requests go."""
+        return self.server.url(self.path)
 
     async def send(self, body: bytes, ends_at: float) -> "httpx2.Response":
         """Return the open response. Raises `_AttemptError`."""
@@ -168,7 +186,7 @@ class _Sender:
         try:
             async with asyncio.timeout_at(min(quiet_at, ends_at)):
                 response: Any = await self.sdk.post(
-                    self.server.path,
+                    self.path,
                     content=body,
                     options=self.options,
                     cast_to=httpx2.Response,
@@ -177,7 +195,7 @@ class _Sender:
                 )
                 return cast("httpx2.Response", response)
         except TimeoutError:
-            error = timeout_error(self.server.url, self.timeouts, ends_at)
+            error = timeout_error(self.url, self.timeouts, ends_at)
             raise _AttemptError(error, may_retry=error.code == "idle_timeout") from None
         except openai.APIStatusError as error:
             raise self._refused(error) from None
@@ -194,10 +212,34 @@ class _Sender:
         is_plain = response.headers.get("content-type", "").startswith("application/json")
         decoder = PlainDecoder() if is_plain else EventDecoder()
         async with aclosing(_pieces(response)) as pieces:
-            reader = AnswerReader(self.server.url, pieces, decoder, answering, self.timeouts, ends_at)
+            reader = AnswerReader(self.url, pieces, decoder, answering, self.timeouts, ends_at)
             async with aclosing(reader.events()) as events:
                 async for event in events:
                     yield event
+
+    async def fetch(self, url: str) -> object:
+        """Return the decoded answer to a GET. Raises `ProviderError`."""
+        import httpx2
+
+        headers = {**self.server.headers, **self.server.key_headers, "User-Agent": "fido-agent"}
+        request = httpx2.Request("GET", url, headers={**headers, "Accept-Encoding": "identity"})
+        body = bytearray()
+        try:
+            async with asyncio.timeout(MODELS_S):
+                response = await self.http.send(request, stream=True)
+                async with aclosing(response):
+                    async for piece in cast("AsyncIterator[bytes]", response.stream):
+                        body += piece
+                        if len(body) > MODELS_LIMIT:
+                            raise errors.bad_stream(url, f"a list of more than {MODELS_LIMIT >> 20} MiB")
+        except TimeoutError:
+            raise errors.idle_timeout(url, MODELS_S) from None
+        except httpx2.RequestError as error:
+            raise self._not_sent(error).error from None
+        if not response.is_success:
+            detail = errors.read_detail(_decoded(bytes(body)))
+            raise errors.from_status(response.status_code, detail, url, has_key=bool(self.server.key))
+        return _decoded(bytes(body))
 
     def _refused(self, error: "openai.APIStatusError") -> _AttemptError:
         status, headers = error.status_code, error.response.headers
@@ -206,7 +248,7 @@ class _Sender:
             errors.from_status(
                 status,
                 detail,
-                self.server.url,
+                self.url,
                 has_key=bool(self.server.key),
                 location=headers.get("location", ""),
             ),
@@ -217,13 +259,12 @@ class _Sender:
     def _not_sent(self, cause: BaseException | None) -> _AttemptError:
         import httpx2
 
-        url = self.server.url
         if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError):
             untrusted = isinstance(cause.__cause__, ssl.SSLCertVerificationError)
-            return _AttemptError(errors.unreachable(url, str(cause)), may_retry=not untrusted)
+            return _AttemptError(errors.unreachable(self.url, str(cause)), may_retry=not untrusted)
         if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
-            return _AttemptError(errors.unreachable(url, str(cause)), may_retry=False)
-        return _AttemptError(errors.connection_lost(url), may_retry=True)
+            return _AttemptError(errors.unreachable(self.url, str(cause)), may_retry=False)
+        return _AttemptError(errors.connection_lost(self.url), may_retry=True)
 
 
 async def _pieces(response: "httpx2.Response") -> AsyncGenerator[bytes, None]:
@@ -239,7 +280,15 @@ async def _pieces(response: "httpx2.Response") -> AsyncGenerator[bytes, None]:
         raise ConnectionError(str(error)) from None
 
 
-def _make_sender(server: _Server, timeouts: Timeouts) -> _Sender:
+def _decoded(body: bytes) -> object:
+    """JSON of any shape; text for what is none."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError):
+        return body.decode("utf-8", "replace")
+
+
+def _make_sender(server: Server, path: str, timeouts: Timeouts) -> _Sender:
     """Import the SDK and make a client whose every request costs little. Raises `ProviderError`."""
     import httpx2
 
@@ -247,25 +296,26 @@ def _make_sender(server: _Server, timeouts: Timeouts) -> _Sender:
         raise errors.unusable_key()
     for name in ("openai", "httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines hold headers
-    sdk = _client_type()(
+    http = _http_client(server, timeouts)
+    sdk = _client_type(server.url(path))(
         base_url=server.base_url,
         api_key=server.key or "none",
         max_retries=0,
         timeout=httpx2.Timeout(None, connect=timeouts.connect_s),
-        http_client=_http_client(server, timeouts),
+        http_client=http,
         default_headers={"User-Agent": "fido-agent", "Accept-Encoding": "identity"},
     )
-    return _Sender(sdk, server, timeouts, _options(server))
+    return _Sender(sdk, http, server, path, timeouts, _options(server))
 
 
-def _client_type() -> "type[openai.AsyncOpenAI]":
+def _client_type(endpoint: str) -> "type[openai.AsyncOpenAI]":
     import httpx2
     import openai
 
     class Client(openai.AsyncOpenAI):
-        """Builds URL and headers once; that halves what the SDK spends on a request, 0.5 ms."""
+        """Builds the headers once; that halves what the SDK spends on a request, 0.5 ms."""
 
-        _ready: tuple[str, list[tuple[str, str]]] | None = None
+        _ready: list[tuple[str, str]] | None = None
 
         def platform_headers(self) -> dict[str, str]:
             """Tell the server nothing about this machine."""
@@ -273,15 +323,15 @@ def _client_type() -> "type[openai.AsyncOpenAI]":
 
         def _build_request(self, options: Any, *, retries_taken: int = 0) -> httpx2.Request:
             if self._ready is None:
-                headers = self._build_headers(options, retries_taken=retries_taken)
-                self._ready = str(self._prepare_url(options.url)), headers.multi_items()
-            url, pairs = self._ready
-            return self._client.build_request(options.method, url, headers=pairs, content=options.content)
+                self._ready = self._build_headers(options, retries_taken=retries_taken).multi_items()
+            return self._client.build_request(
+                options.method, endpoint, headers=self._ready, content=options.content
+            )
 
     return Client
 
 
-def _http_client(server: _Server, timeouts: Timeouts) -> "httpx2.AsyncClient":
+def _http_client(server: Server, timeouts: Timeouts) -> "httpx2.AsyncClient":
     import httpx2
 
     from actors.provider.kept import KeptClient, bound_error
@@ -294,14 +344,15 @@ def _http_client(server: _Server, timeouts: Timeouts) -> "httpx2.AsyncClient":
     return KeptClient(timeouts.connect_s, context)
 
 
-def _options(server: _Server) -> dict[str, Any]:
+def _options(server: Server) -> dict[str, Any]:
     """What the SDK reads from the environment for OpenAI itself stays away from other servers."""
     import openai
 
     omit = openai.Omit()
     headers: dict[str, Any] = {}
-    if not server.key:
+    if "Authorization" not in server.key_headers:
         headers["Authorization"] = omit
     if not f".{urlsplit(server.base_url).hostname}".endswith(".openai.com"):
         headers |= {"OpenAI-Organization": omit, "OpenAI-Project": omit}
+    headers |= {**server.headers, **server.key_headers}
     return {"headers": headers, "security": {"bearer_auth": True} if server.key else {}}

@@ -1,17 +1,17 @@
 """What goes wrong on the wire, turned into one clear error for a person. Pure."""
 
-import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import quote
+
+import msgspec
 
 from actors.provider.interface import ProviderError
+from actors.provider.served import WINDOWS
 
 TEXT_LIMIT: Final = 500
 """Characters of a server's own words in an error."""
-REDACTED: Final = "[key]"
 CHECK_KEY = (
     "Check OPENAI_API_KEY or FIDO_API_KEY and OPENAI_BASE_URL or FIDO_BASE_URL; `fido doctor` tests them."
 )
@@ -31,21 +31,6 @@ _WINDOW: Final = re.compile(
     r"|> (\d[\d,]*) maximum|(\d[\d,]*) (?:tokens )?maximum context length|limit (\d[\d,]*), requested"
 )
 """The number beside it: OpenAI and vLLM, llama.cpp, LM Studio, Gemini, xAI; Anthropic; Mistral; Groq."""
-_WINDOWS: Final = range(256, 1 << 27)
-"""What a window may plausibly be, tokens."""
-
-
-class Redactor:
-    """Takes keys out of texts, by value: as they are, as JSON and URLs escape them."""
-
-    def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for s in secrets if len(s) > 3 for form in (s, quote(s, safe=""), json.dumps(s)[1:-1])}
-        self._forms = sorted(forms, key=len, reverse=True)
-
-    def __call__(self, text: str) -> str:
-        for form in self._forms:
-            text = text.replace(form, REDACTED)
-        return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +51,18 @@ def read_detail(body: object) -> Detail:
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):
         return Detail(_shorten(inner if isinstance(inner, str) else ""), "")
-    message = next((inner[k] for k in ("message", "detail", "msg") if isinstance(inner.get(k), str)), "")
+    message = next((_text(inner[k]) for k in ("message", "detail", "msg") if inner.get(k)), "")
     names = [inner[k] for k in ("code", "type") if isinstance(inner.get(k), str)]
     codes = [int(inner[k]) for k in ("code", "status") if re.fullmatch(r"\d{3}", str(inner.get(k)))]
+    behind = inner.get("metadata")
+    if isinstance(behind, Mapping) and behind.get("raw"):  # what a server behind OpenRouter said
+        message = f"{message}: {_text(behind['raw'])}"
     return Detail(_shorten(message), " ".join(names), next(iter(codes), 0), _window(inner, message))
+
+
+def _text(said: object) -> str:
+    """What was said as text; FastAPI and Mistral send lists and objects there."""
+    return said if isinstance(said, str) else msgspec.json.encode(said).decode()
 
 
 def _window(inner: Mapping[str, Any], message: str) -> int:
@@ -80,7 +73,7 @@ def _window(inner: Mapping[str, Any], message: str) -> int:
         tokens = int(str(told).replace(",", ""))
     except ValueError:
         return 0
-    return tokens if tokens in _WINDOWS else 0
+    return tokens if tokens in WINDOWS else 0
 
 
 def from_status(
@@ -89,6 +82,7 @@ def from_status(
     """The error of a response that is no answer."""
     error = _of_status(status, detail, url, has_key, location)
     error.status = status
+    error.said = f"{detail.code} {detail.message}"
     return error
 
 
@@ -163,7 +157,7 @@ def connection_lost(url: str) -> ProviderError:
 def bad_stream(url: str, reason: str) -> ProviderError:
     return ProviderError(
         "bad_stream",
-        f"The server at {url} sent what is no Chat Completions stream: {reason}.",
+        f"The server at {url} sent what is no answer of a model: {reason}.",
         CHECK_URL,
     )
 

@@ -16,6 +16,7 @@ class ProviderError(Exception):
     `window` is the number of tokens the model takes, where the server named it in a
     `context_length_exceeded`; else 0.
     `status` is the HTTP status that the server answered with; 0 when there was no such answer.
+    `said` is what the server itself said, for learning from it; it may hold anything, and is shown to nobody.
     """
 
     def __init__(
@@ -27,6 +28,7 @@ class ProviderError(Exception):
         self.next_step = next_step
         self.window = window
         self.status = status
+        self.said = ""
 
     def problem(self) -> Problem:
         return Problem(code=self.code, message=self.message, next_step=self.next_step)

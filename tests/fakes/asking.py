@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 import pytest
 
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
+from actors.provider.dialects import GENERIC
 from actors.provider.direct import DirectProvider
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
+from actors.provider.server import Server
 from actors.settings.tables import Timeouts
 from ipc.messages import StreamEvent
 
@@ -26,7 +28,8 @@ def conversation(*messages: bytes) -> Conversation:
 
 
 def make(url: str, key: str | None = KEY, timeouts: Timeouts | None = None, **options: Any) -> DirectProvider:
-    return DirectProvider(url, key, timeouts or Timeouts(), options.pop("retry", AT_ONCE))
+    server = Server(url, key or "", options.pop("headers", {}), options.pop("dialect", GENERIC))
+    return DirectProvider(server, timeouts or Timeouts(), options.pop("retry", AT_ONCE), **options)
 
 
 async def collect(provider: DirectProvider, sent: Conversation | None = None) -> list[StreamEvent]:
