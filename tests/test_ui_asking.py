@@ -46,7 +46,15 @@ def titled(text: str, tool: str = "bash_exec", body: str = "make\n  test") -> As
 
 def test_a_title_says_what_the_tool_would_do_and_where() -> None:
     assert title(titled("bash_exec: make test")) == "Run this command?"
-    assert title(titled("bash_exec in a: b: make test")) == "Run this command in a?"
+    assert title(titled("bash_exec in a: make test")) == "Run this command in a?"
+    assert title(titled("bash_exec in a: make t…")) == "Run this command in a?"
+    assert title(titled("bash_exec in a: make test, or b: make test")) == (
+        "Run this command in a: make test, or b?"
+    )
+    assert title(titled("bash_exec in a folder with too long a na")) == (
+        "bash_exec in a folder with too long a na"
+    )
+    assert title(titled("browse_url: host.example", "browse_url")) == "Fetch this page from the web?"
     assert title(titled("patch: {a}.py", "patch", "@@ -1 +1 @@")) == "Change {a}.py?"
 
 

@@ -27,13 +27,12 @@ class Choice:
 _ONCE: Final = Choice("Allow once", "allow_once")
 _DENY: Final = Choice("Deny, and say why", "deny", writes=True)
 _DOES: Final = {
-    "bash_exec": "Run this command{where}?",
-    "patch": "Change {subject}?",
-    "mkdir": "Make this folder, with what is missing above it?",
-    "rm": "Remove this file?",
-    "rmdir": "Remove this folder?",
-    "browse_url": "Fetch this page from the web?",
-    "websearch": "Send these words to the search server?",
+    "bash_exec": "Run this command",
+    "mkdir": "Make this folder, with what is missing above it",
+    "rm": "Remove this file",
+    "rmdir": "Remove this folder",
+    "browse_url": "Fetch this page from the web",
+    "websearch": "Send these words to the search server",
 }
 """What a yes lets a tool do; the body holds what it does it to."""
 
@@ -57,17 +56,25 @@ def choices(ask: AskRaised) -> tuple[Choice, ...]:
 
 def title(ask: AskRaised) -> str:
     """Return the line above the body: what the tool would do; empty when the body says the same."""
-    head, _, subject = ask.title.partition(": ")
-    where = head.removeprefix(ask.tool).rstrip()
-    does = _DOES.get(ask.tool) if ask.kind == "approval" else None
-    if does is not None:
-        if shows_diff(ask.tool) and creates(ask.body):
-            does = "Create {subject}?"
-        elif shows_diff(ask.tool) and not ask.body:
-            does = "Write {subject}?"
-        return does.format(subject=subject or ask.title, where=where)
-    said = subject if head == ask.tool else ask.title
-    return "" if said.strip() == " ".join(ask.body.split()) else ask.title
+    subject = ask.title.removeprefix(f"{ask.tool}: ")
+    if ask.kind == "approval" and shows_diff(ask.tool):
+        return f"{'Create' if creates(ask.body) else 'Change' if ask.body else 'Write'} {subject}?"
+    where = "" if subject != ask.title else _where(ask)
+    if ask.kind == "approval" and ask.tool in _DOES and where is not None:
+        return f"{_DOES[ask.tool]}{where}?"
+    return "" if subject.strip() == " ".join(ask.body.split()) else ask.title
+
+
+def _where(ask: AskRaised) -> str | None:
+    """Return what a title has between the tool and what is in the body, as ` in web`; None if it has not.
+
+    A folder can have any name: only what is followed by the beginning of the body is one.
+    """
+    said = " ".join(ask.body.split())
+    for colon in re.finditer(": ", ask.title):
+        if said.startswith(ask.title[colon.end() :].removesuffix("…")):
+            return ask.title[: colon.start()].removeprefix(ask.tool)
+    return None
 
 
 def body(ask: AskRaised) -> str:

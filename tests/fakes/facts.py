@@ -99,8 +99,9 @@ def approval(
     ask_id: str = "ask-1",
     tool: str = "bash_exec",
     grant: str = "`make test`",
-    title: str = "bash_exec in tests: make test",
+    title: str = "",
 ) -> AskRaised:
+    title = title or f"{tool} in tests: {' '.join(body.split())}"[:300]
     return AskRaised(ask_id=ask_id, kind="approval", tool=tool, title=title, body=body, grant=grant)
 
 
