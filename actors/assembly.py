@@ -1,27 +1,33 @@
 """What a parent is made of: its collaborators, put together from the settings and the log of one session."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.catalog.builtin import TOOLS, parent_tools
+from actors.catalog.builtin import TOOLS, parent_tools, web_tools
 from actors.catalog.surface import advertised
 from actors.compaction.compactor import Compactor
 from actors.compaction.memory import Memory
 from actors.conversation import Conversation
 from actors.delegation.delegator import Delegator
 from actors.delegation.requirement import Standing, standing
+from actors.directories import user_file
 from actors.files.workspace import Workspace
 from actors.invocation import InvocationGuard
 from actors.opening import Opened, open_session
 from actors.permissions.approvals import Approvals
-from actors.permissions.policy import Rules
+from actors.permissions.grants import Grant
+from actors.permissions.keeping import keep
 from actors.plan.client import PlanClient
-from actors.provider.direct import DirectProvider
+from actors.provider.interface import Provider
 from actors.provider.opening import open_provider
 from actors.sandbox.level import probe
+from actors.sandbox.private import private_places
+from actors.secrets.redacted import RedactedProvider
+from actors.secrets.redactor import Redactor
 from actors.session.history import History
 from actors.session.invariants import CHECK, Invariants
 from actors.session.ledger import Ledger
@@ -29,6 +35,10 @@ from actors.session.recorder import Recorder
 from actors.session.records import Fold
 from actors.session.replay import Replay
 from actors.settings.settings import Settings
+from actors.shell.jobs import Jobs
+from actors.shell.opening import open_shell
+from actors.shell.outputs import Outputs
+from actors.tools.bash_exec import BashExec
 from actors.undo.log import UndoLog
 from actors.undo.undo import Undo
 from ipc.actor import Actor
@@ -39,7 +49,9 @@ from ipc.messages import NoticeRaised
 class Parts:
     """The collaborators of one session, each the owner of its own state."""
 
-    provider: DirectProvider
+    provider: Provider
+    redactor: Redactor
+    """Takes Fido's own secrets out of what comes in."""
     tools_bytes: bytes
     """The encoded `tools` array of every request."""
     opened: Opened
@@ -52,6 +64,7 @@ class Parts:
     plans: PlanClient
     compactor: Compactor
     undo: Undo
+    jobs: Jobs
     guard: InvocationGuard
 
 
@@ -67,7 +80,8 @@ async def assemble(
     """Open the session and put everything together for `actor`; `closing` ends it. Raises `LogFailed`."""
     place, publish = actor.place, actor.publish
     session_id, folder = place.run.session_id, Path(place.run.workspace)
-    provider = await open_provider(settings, closing)
+    redactor = settings.redactor
+    provider = RedactedProvider(await open_provider(settings, closing), redactor)
     tools_bytes = advertised(TOOLS)
     history, replay, memory, ledger, undo_log = History(), Replay(), Memory(), Ledger(), UndoLog()
     folds: list[Fold] = [memory.apply, ledger.apply, undo_log.apply]
@@ -84,14 +98,30 @@ async def assemble(
         mode=settings.mode,
         tools=tools_bytes,
         folds=learning,
+        redact=redactor.content,
     )
     closing.callback(opened.log.close)
     recorder = Recorder(opened.log, publish, settings.prices, folds, history)
-    rules = Rules.build(settings.permissions.tools, settings.permissions.commands)
-    approvals = Approvals(rules, settings.mode, publish, recorder)
+    private = private_places(os.environ, place.directory.parent)
+    outputs = Outputs(state / "output" / session_id)
+    workspace = Workspace(folder, also_readable=[outputs.folder], private=private, notes=state / "writing")
+
+    async def keep_grant(grant: Grant) -> str:
+        return await asyncio.to_thread(keep, grant, workspace.root, user_file(os.environ))
+
+    approvals = Approvals(settings.permissions.rules, settings.mode, publish, recorder, workspace, keep_grant)
+    web = web_tools(settings.web)
     wall = standing(settings.sandbox, probe())
     delegator = Delegator(
-        place, actor.link, publish, recorder, provider, settings.delegation, conversation, wall.problem
+        place,
+        actor.link,
+        publish,
+        recorder,
+        provider,
+        settings.delegation,
+        conversation,
+        wall.problem,
+        redactor.content,
     )
     plans = PlanClient(
         actor.link(place.mailbox("plan_store")), recorder.plan_written, session_id, ledger.deeds
@@ -111,9 +141,15 @@ async def assemble(
 
     undo = Undo(folder, state / "undo" / session_id, undo_log, recorder.record, warn)
     closing.callback(undo.close)
-    tools = parent_tools(Workspace(folder), plans, approvals, delegator, undo.snapshots)
+    jobs = Jobs(publish)
+    shell = open_shell(settings.shell, workspace.root, outputs, private, settings.secrets)
+    for each in (outputs, shell, jobs):
+        closing.callback(each.close)
+    bash_exec = BashExec(workspace, undo.snapshots, shell, jobs, publish)
+    tools = parent_tools(workspace, plans, approvals, delegator, undo.snapshots, bash_exec, web)
     return Parts(
         provider=provider,
+        redactor=redactor,
         tools_bytes=tools_bytes,
         opened=opened,
         history=history,
@@ -124,5 +160,6 @@ async def assemble(
         plans=plans,
         compactor=compactor,
         undo=undo,
-        guard=InvocationGuard(tools, approvals, recorder),
+        jobs=jobs,
+        guard=InvocationGuard(tools, approvals, recorder, redactor.content),
     )

@@ -50,6 +50,7 @@ from ipc.messages import (
     SessionsListed,
     SettleAsk,
     StartTurn,
+    StopJob,
     UndoTurn,
 )
 from ipc.secret_text import without_secrets
@@ -116,6 +117,8 @@ class Parent(Actor):
                 return Accepted()
             case SettleAsk():
                 return self._parts.approvals.settle(command)
+            case StopJob(pid=pid):
+                return self._parts.jobs.stop(pid)
             case ListSessions():
                 return self._list_sessions()
             case StartTurn() | CompactConversation() | UndoTurn() | RedoTurn() | OpenSession():

@@ -6,17 +6,16 @@ from pathlib import Path
 import pytest
 
 from actors.files.unified_diff import MAX_LINE_SHOWN, diff
-from actors.files.workspace import Workspace
 from actors.invocation import Refusal
 from actors.permissions.approvals import BODY_LIMIT, Approvals
 from actors.permissions.policy import Rules
 from actors.session.log import SessionLog
 from actors.session.recorder import Recorder
-from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.tools.bash_exec import BashExecInput
 from ipc.errors import LocalFault
 from ipc.messages import AnyFact, AskRaised, Refused, SettleAsk, ToolCall
 from tests.fakes.session_events import HEADER
-from tests.fakes.snapshots import NOTHING_KEPT
+from tests.fakes.shells import bash_exec
 
 
 class Desk:
@@ -39,7 +38,7 @@ class Desk:
 
     def check(self, command: str) -> Refusal | None:
         tool, given = (
-            BashExec(Workspace(Path("/")), NOTHING_KEPT),
+            bash_exec(Path("/tmp")),
             BashExecInput.model_validate({"command": command}),
         )
         call = ToolCall(id="c", name="bash_exec", arguments="{}")

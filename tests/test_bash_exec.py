@@ -10,13 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from actors.files.workspace import Workspace
 from actors.process_tree import children
-from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.tools.bash_exec import BashExecInput
 from actors.tools.tool import Invocation
-from tests.fakes.calling import call, refusal
 from tests.fakes.launch import Watched, script
-from tests.fakes.snapshots import NOTHING_KEPT
+from tests.fakes.shells import Shelled, shelled
 
 KEY = "sk-canary-4711"
 DAEMONS = r"""
@@ -33,48 +31,43 @@ sleep 1006
 
 
 @pytest.fixture
-def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BashExec]:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelled]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    made = BashExec(Workspace(tmp_path), NOTHING_KEPT, head=1000, tail=1000)
-    yield made
-    made._shell.close()
-
-
-def run(tool: BashExec, command: str, **bounds: object) -> str:
-    return call(tool, command=command, **bounds).content
+    with shelled(tmp_path, head=1000, tail=1000) as made:
+        yield made
 
 
 def pids(text: str) -> list[int]:
     return [int(line) for line in text.split() if line.isdigit()]
 
 
-def test_output_and_errors_come_in_their_order_with_the_exit_status(tool: BashExec) -> None:
-    output = call(tool, command="echo one; echo two >&2; echo three; exit 3")
+def test_output_and_errors_come_in_their_order_with_the_exit_status(here: Shelled) -> None:
+    output = here.call("echo one; echo two >&2; echo three; exit 3")
     assert output.content == "one\ntwo\nthree\n[exit status 3]"
     assert not output.ok
 
 
-def test_a_command_that_succeeds_is_ok(tool: BashExec) -> None:
-    output = call(tool, command="true")
+def test_a_command_that_succeeds_is_ok(here: Shelled) -> None:
+    output = here.call("true")
     assert output.ok
     assert output.content == "[no output]\n[exit status 0]"
 
 
-def test_a_command_killed_by_a_signal_says_so(tool: BashExec) -> None:
-    assert run(tool, "kill -SEGV $$") == "[no output]\n[killed by SIGSEGV]"
+def test_a_command_killed_by_a_signal_says_so(here: Shelled) -> None:
+    assert here.run("kill -SEGV $$") == "[no output]\n[killed by SIGSEGV]"
 
 
-def test_it_starts_in_the_workspace_or_in_a_folder_of_it(tool: BashExec, tmp_path: Path) -> None:
+def test_it_starts_in_the_workspace_or_in_a_folder_of_it(here: Shelled, tmp_path: Path) -> None:
     (tmp_path / "sub dir").mkdir()
-    assert run(tool, "pwd").startswith(f"{tmp_path}\n")
-    assert run(tool, "pwd", cwd="sub dir").startswith(f"{tmp_path}/sub dir\n")
+    assert here.run("pwd").startswith(f"{tmp_path}\n")
+    assert here.run("pwd", cwd="sub dir").startswith(f"{tmp_path}/sub dir\n")
 
 
-def test_a_folder_outside_missing_or_no_folder_is_refused(tool: BashExec, tmp_path: Path) -> None:
+def test_a_folder_outside_missing_or_no_folder_is_refused(here: Shelled, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert refusal(tool, command="pwd", cwd="..").code == "outside_workspace"
-    assert refusal(tool, command="pwd", cwd="nowhere").code == "not_found"
-    assert refusal(tool, command="pwd", cwd="file").code == "not_a_folder"
+    assert here.refusal("pwd", cwd="..").code == "outside_workspace"
+    assert here.refusal("pwd", cwd="nowhere").code == "not_found"
+    assert here.refusal("pwd", cwd="file").code == "not_a_folder"
 
 
 @pytest.mark.parametrize(
@@ -86,66 +79,66 @@ def test_a_folder_outside_missing_or_no_folder_is_refused(tool: BashExec, tmp_pa
         (":" * 200_000, "command_too_long"),
     ],
 )
-def test_what_can_not_be_started_is_refused_with_a_reason(tool: BashExec, command: str, code: str) -> None:
-    assert refusal(tool, command=command).code == code
+def test_what_can_not_be_started_is_refused_with_a_reason(here: Shelled, command: str, code: str) -> None:
+    assert here.refusal(command).code == code
 
 
-def test_at_its_deadline_a_command_ends_with_what_it_had_printed(tool: BashExec, tmp_path: Path) -> None:
-    output = call(tool, command="echo $$ > pid; echo ready; sleep 1000", timeout_ms=300)
+def test_at_its_deadline_a_command_ends_with_what_it_had_printed(here: Shelled, tmp_path: Path) -> None:
+    output = here.call("echo $$ > pid; echo ready; sleep 1000", timeout_ms=300)
     assert output.content.startswith("ready\n[status timed_out: not done after 300 ms")
     assert not output.ok
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text(encoding='utf-8').strip()}").exists()
 
 
-def test_a_command_that_has_closed_its_output_ends_at_its_deadline_too(tool: BashExec) -> None:
-    assert "status timed_out" in run(tool, "echo x; exec >&- 2>&-; sleep 1000", timeout_ms=300)
+def test_a_command_that_has_closed_its_output_ends_at_its_deadline_too(here: Shelled) -> None:
+    assert "status timed_out" in here.run("echo x; exec >&- 2>&-; sleep 1000", timeout_ms=300)
 
 
 @pytest.mark.parametrize("squeeze", ["", "| tr -d '\\n'"], ids=["lines", "one line"])
-def test_long_output_is_cut_in_the_middle_and_says_so(tool: BashExec, squeeze: str) -> None:
-    text = run(tool, f"echo first; yes xxxxxxxxx {squeeze} | head -c 3000000; echo; echo last")
+def test_long_output_is_cut_in_the_middle_and_says_so(here: Shelled, squeeze: str) -> None:
+    text = here.run(f"echo first; yes xxxxxxxxx {squeeze} | head -c 3000000; echo; echo last")
     assert text.startswith("first\n")
     assert text.endswith("last\n[exit status 0]")
     assert re.search(r"\[\.\.\. 2,99\d,\d{3} of 3,000,012 bytes left out", text)
     assert len(text) < 2500
 
 
-def test_a_background_process_does_not_hold_the_call_and_goes_on(tool: BashExec, tmp_path: Path) -> None:
+def test_a_background_process_does_not_hold_the_call_and_goes_on(here: Shelled, tmp_path: Path) -> None:
     started = time.monotonic()
-    text = run(tool, "sleep 1000 & echo $!")
+    text = here.run("sleep 1000 & echo $!")
     assert time.monotonic() - started < 5
     pid = pids(text)[0]
     assert f"still running in the background: {pid} (sleep)" in text
-    assert run(tool, f"kill -0 {pid} && echo alive").startswith("alive\n")
+    assert here.run(f"kill -0 {pid} && echo alive").startswith("alive\n")
 
 
-def test_a_background_process_may_print_on_and_end(tool: BashExec, tmp_path: Path) -> None:
+def test_a_background_process_may_print_on_and_end(here: Shelled, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "gate")
-    pid = pids(run(tool, "(read x < gate; yes | head -c 5000000; echo done > gate) & echo $!"))[0]
+    pid = pids(here.run("(read x < gate; yes | head -c 5000000; echo done > gate) & echo $!"))[0]
     with Watched(pid) as job:
-        text = run(tool, "echo go > gate; cat gate")
+        text = here.run("echo go > gate; cat gate")
         assert text.startswith("done\n")
         assert job.ends_within()
 
 
-def test_a_background_process_can_be_stopped_by_its_number(tool: BashExec) -> None:
-    pid = pids(run(tool, "sleep 1000 & echo $!"))[0]
+def test_a_background_process_can_be_stopped_by_its_number(here: Shelled) -> None:
+    pid = pids(here.run("sleep 1000 & echo $!"))[0]
     with Watched(pid) as job:
-        assert call(tool, command=f"kill {pid}").ok
+        assert here.call(f"kill {pid}").ok
         assert job.ends_within()
 
 
-def test_background_processes_end_with_the_tool(tool: BashExec) -> None:
-    pid = pids(run(tool, "setsid nohup sleep 1000 >/dev/null 2>&1 & echo $!"))[0]
+def test_background_processes_end_with_the_tool(here: Shelled) -> None:
+    pid = pids(here.run("setsid nohup sleep 1000 >/dev/null 2>&1 & echo $!"))[0]
     with Watched(pid) as job:
-        tool._shell.close()
+        here.shell.close()
         assert job.ends_within()
 
 
-async def cancelled_when_ready(tool: BashExec, ready: Path) -> float:
+async def cancelled_when_ready(here: Shelled, ready: Path) -> float:
     """Cancel a call as soon as its command has opened the pipe `ready`; seconds until it was over."""
     os.mkfifo(ready)
-    task = asyncio.ensure_future(tool.run(BashExecInput(command=DAEMONS), Invocation("1")))
+    task = asyncio.ensure_future(here.tool.run(BashExecInput(command=DAEMONS), Invocation("1")))
     await asyncio.to_thread(ready.read_bytes)
     started = time.monotonic()
     task.cancel()
@@ -154,14 +147,14 @@ async def cancelled_when_ready(tool: BashExec, ready: Path) -> float:
     return time.monotonic() - started
 
 
-def test_cancelling_one_call_leaves_another_alone(tool: BashExec, tmp_path: Path) -> None:
-    pid = pids(run(tool, "sleep 1000 & echo $!"))[0]
-    asyncio.run(cancelled_when_ready(tool, tmp_path / "ready"))
-    assert run(tool, f"kill -0 {pid} && echo alive").startswith("alive\n")
+def test_cancelling_one_call_leaves_another_alone(here: Shelled, tmp_path: Path) -> None:
+    pid = pids(here.run("sleep 1000 & echo $!"))[0]
+    here.runner.run(cancelled_when_ready(here, tmp_path / "ready"))
+    assert here.run(f"kill -0 {pid} && echo alive").startswith("alive\n")
 
 
 def test_a_cancel_that_meets_stopped_watchers_does_not_hold_up_the_loop(
-    tool: BashExec, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    here: Shelled, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stops = "kill -STOP $PPID $(ps -o ppid= $PPID); echo > ready; exec sleep 1000"
 
@@ -170,36 +163,37 @@ def test_a_cancel_that_meets_stopped_watchers_does_not_hold_up_the_loop(
         loop.set_debug(True)  # it then logs whatever keeps it for longer than this
         loop.slow_callback_duration = 0.5
         os.mkfifo(tmp_path / "ready")
-        task = asyncio.ensure_future(tool.run(BashExecInput(command=stops), Invocation("1")))
+        task = asyncio.ensure_future(here.tool.run(BashExecInput(command=stops), Invocation("1")))
         await asyncio.to_thread((tmp_path / "ready").read_bytes)
-        host = tool._shell._host
+        host = here.shell._host
         assert host is not None
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert host.returncode == -signal.SIGKILL
 
-    asyncio.run(cancelled())
+    here.runner.run(cancelled())
     assert not [each.message for each in caplog.records if "Executing" in each.message]
-    assert call(tool, command="true").ok
+    assert here.call("true").ok
 
 
-def test_calls_can_run_side_by_side(tool: BashExec, tmp_path: Path) -> None:
+def test_calls_can_run_side_by_side(here: Shelled, tmp_path: Path) -> None:
     async def both() -> list[str]:
         os.mkfifo(tmp_path / "meet")
         commands = ["echo hello > meet; echo sent", "cat meet"]
-        calls = [tool.run(BashExecInput(command=each, timeout_ms=5000), Invocation("1")) for each in commands]
+        given = [BashExecInput(command=each, timeout_ms=5000) for each in commands]
+        calls = [here.tool.run(each, Invocation("1")) for each in given]
         return [output.content for output in await asyncio.gather(*calls)]
 
-    assert asyncio.run(both()) == ["sent\n[exit status 0]", "hello\n[exit status 0]"]
+    assert here.runner.run(both()) == ["sent\n[exit status 0]", "hello\n[exit status 0]"]
 
 
-def test_no_descriptor_but_the_standard_ones_reaches_a_command(tool: BashExec) -> None:
-    assert run(tool, "ls /proc/$$/fd").split("\n")[:3] == ["0", "1", "2"]
+def test_no_descriptor_but_the_standard_ones_reaches_a_command(here: Shelled) -> None:
+    assert here.run("ls /proc/$$/fd").split("\n")[:3] == ["0", "1", "2"]
 
 
-def test_a_writer_into_a_closed_pipe_ends_as_in_any_shell(tool: BashExec) -> None:
-    assert run(tool, "yes | head -1; echo ${PIPESTATUS[0]}") == "y\n141\n[exit status 0]"
+def test_a_writer_into_a_closed_pipe_ends_as_in_any_shell(here: Shelled) -> None:
+    assert here.run("yes | head -1; echo ${PIPESTATUS[0]}") == "y\n141\n[exit status 0]"
 
 
 def test_everything_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
@@ -208,13 +202,12 @@ def test_everything_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
         """
 import asyncio, os, signal
 from pathlib import Path
-from actors.tools.bash_exec import BashExec, BashExecInput
-from tests.fakes.snapshots import NOTHING_KEPT
+from actors.tools.bash_exec import BashExecInput
 from actors.tools.tool import Invocation
-from actors.files.workspace import Workspace
+from tests.fakes.shells import bash_exec
 
 async def main():
-    tool = BashExec(Workspace(Path(sys.argv[1])), NOTHING_KEPT)
+    tool = bash_exec(Path(sys.argv[1]))
     first = await tool.run(BashExecInput(command="setsid sleep 1000 & echo $!"), Invocation("one"))
     print(first.content, flush=True)
     os.mkfifo(sys.argv[1] + "/ready")
@@ -238,15 +231,15 @@ asyncio.run(main())
             continue
 
 
-def test_the_summary_is_one_bounded_line(tool: BashExec) -> None:
-    assert tool.summary(BashExecInput(command="a\n\n  b")) == "a b"
-    assert len(tool.summary(BashExecInput(command="x" * 9999))) == 200
+def test_the_summary_is_one_bounded_line(here: Shelled) -> None:
+    assert here.tool.summary(BashExecInput(command="a\n\n  b")) == "a b"
+    assert len(here.tool.summary(BashExecInput(command="x" * 9999))) == 200
 
 
-def test_all_commands_have_one_host_with_one_waiting_runner(tool: BashExec) -> None:
-    assert call(tool, command="true").ok
-    host = tool._shell._host
+def test_all_commands_have_one_host_with_one_waiting_runner(here: Shelled) -> None:
+    assert here.call("true").ok
+    host = here.shell._host
     assert host is not None
-    assert call(tool, command="true").ok
-    assert tool._shell._host is host
+    assert here.call("true").ok
+    assert here.shell._host is host
     assert len(children(host.pid)) <= 2

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.tools.clip import Clip
+from actors.shell.clip import Clip
 
 PIECES = st.lists(st.binary(max_size=40), max_size=30)
 SIZES = st.integers(0, 50)

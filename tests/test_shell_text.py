@@ -4,13 +4,14 @@ import time
 
 import pytest
 
-from actors.tools.shell_host import Reply
-from actors.tools.shell_text import described, plain, told
+from actors.shell.text import described, plain, told
+from actors.shell.wire import Reply
 
 
 def reply(**changes: object) -> Reply:
     whole: Reply = {
-        "end": "exited", "status": 0, "total": 5, "head": 5, "tail": 0, "background": [],
+        "end": "exited", "status": 0, "total": 5, "head": 5, "tail": 0, "file": "", "in_file": 0,
+        "background": [],
     }  # fmt: skip
     return {**whole, **changes}  # type: ignore[typeddict-item]
 
@@ -27,6 +28,8 @@ def reply(**changes: object) -> Reply:
         (b"N\x08NA\x08AM\x08ME\x08E", "NAME"),
         (b"a\x00b\x07c\x7f\xc2\x9bd\te", "abcd\te"),
         (b"\xff\xfe", "��"),
+        (b"one\n" + 40 * b"\xff\x00" + b"\ntwo", "one\n[some 81 bytes that are no text]\ntwo"),
+        (b"na\xefve, d\xe9j\xe0 vu\n", "na�ve, d�j� vu\n"),
         (b"\x1b]never closed\nnext line", "\nnext line"),
         (b"\x1b", ""),
     ],

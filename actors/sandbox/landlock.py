@@ -16,6 +16,10 @@ EXECUTE: Final = 1 << 0
 WRITE_FILE: Final = 1 << 1
 READ_FILE: Final = 1 << 2
 READ_DIR: Final = 1 << 3
+_TRUNCATE: Final = 1 << 14
+CHANGE_FILE: Final = WRITE_FILE | _TRUNCATE
+CHANGE: Final = CHANGE_FILE | sum(1 << bit for bit in (4, 5, 7, 8, 9, 10, 12, 13))
+"""Also to remove, make and move what is in a folder; never devices, which would lead to whole disks."""
 
 _CREATE_RULESET: Final = 444
 _ADD_RULE: Final = 445
@@ -32,6 +36,8 @@ _SCOPES: Final = 0b11
 _LOGS: Final = 7
 _UNLOGGED: Final = 1
 """From that version on a denial goes into the audit log, which somebody inside could flood."""
+WHOLE_CHANGES: Final = 3
+"""The version from which on a file outside can't be emptied, and one inside can be moved as always."""
 SCOPED_SIGNALS: Final = 6
 """The version from which on a signal can't leave the wall."""
 
@@ -65,17 +71,18 @@ def restrict(abi: int, exceptions: Iterable[Allowed]) -> None:
     attributes = struct.pack(f"<{len(fields)}Q", *fields)
     ruleset = kernel.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     for each in exceptions:
-        _allow(ruleset, each)
+        _allow(ruleset, each, handled)
     kernel.syscall(_RESTRICT_SELF, ruleset, _UNLOGGED if abi >= _LOGS else 0)
     os.close(ruleset)
 
 
-def _allow(ruleset: int, exception: Allowed) -> None:
+def _allow(ruleset: int, exception: Allowed, handled: int) -> None:
     flags = os.O_PATH | os.O_CLOEXEC | (0 if exception.follow else os.O_NOFOLLOW)
     try:
         opened = os.open(exception.path, flags)
     except OSError:
         return
     if stat.S_IFMT(os.fstat(opened).st_mode) == exception.kind:
-        kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", exception.rights, opened), 0)
+        rule = struct.pack("<Qi", exception.rights & handled, opened)
+        kernel.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, rule, 0)
     os.close(opened)

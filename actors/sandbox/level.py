@@ -47,6 +47,22 @@ class Level(NamedTuple):
                 return "nothing but its tools holds a subagent: neither Landlock nor seccomp is here"
 
     @property
+    def walls_commands(self) -> bool:
+        """Whether a command can be kept to writing in the workspace, without a network."""
+        return self.landlock >= landlock.WHOLE_CHANGES and self.seccomp
+
+    @property
+    def commands_sentence(self) -> str:
+        """For a person: what `shell.sandbox` is worth here, and what to do where that is nothing."""
+        if self.walls_commands:
+            return (
+                f"commands can be kept to the workspace, off the network (Landlock {self.landlock}, seccomp)"
+            )
+        return (
+            f"commands can't be walled: Landlock {landlock.WHOLE_CHANGES} (Linux 6.2) and seccomp are needed"
+        )
+
+    @property
     def next_step(self) -> str:
         """How to get what the kernel lacks; empty when the wall is complete."""
         return " ".join([_GET_LANDLOCK] * (not self.landlock) + [_GET_SECCOMP] * (not self.seccomp))

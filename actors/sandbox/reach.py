@@ -1,4 +1,4 @@
-"""What a worker can still reach in the file system: the workspace, the system's programs, this one."""
+"""What a worker, or a walled command, can still reach in the file system."""
 
 import itertools
 import os
@@ -11,7 +11,15 @@ from typing import Final
 import actors
 import ipc
 from actors.files.rg import find_rg
-from actors.sandbox.landlock import EXECUTE, READ_DIR, READ_FILE, WRITE_FILE, Allowed
+from actors.sandbox.landlock import (
+    CHANGE,
+    CHANGE_FILE,
+    EXECUTE,
+    READ_DIR,
+    READ_FILE,
+    WRITE_FILE,
+    Allowed,
+)
 from actors.tools.tool import ToolFailure
 
 _READ: Final = READ_FILE | READ_DIR
@@ -20,6 +28,7 @@ _FILES_OF_ETC: Final = (
     "group", "ld.so.cache", "ld.so.preload", "locale.alias", "localtime", "nsswitch.conf", "os-release",
     "passwd",
 )  # fmt: skip
+_NOWHERE: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 _RANDOM: Final = ("/dev/urandom", "/dev/random", "/dev/zero")
 _IGNORE_FILES: Final = (".gitignore", ".ignore", ".rgignore", ".git/info/exclude")
 ENTRIES: Final = 4096
@@ -27,7 +36,7 @@ ENTRIES: Final = 4096
 
 
 def allowed(workspace: Path) -> Iterator[Allowed]:
-    """Every exception from the wall outside of the workspace. Nothing but `/dev/null` can be written."""
+    """To a worker: every exception outside of the workspace. Nothing but `/dev/null` can be written."""
     for path in map(Path, _SYSTEM):
         yield _folder(path, _READ | EXECUTE)
     yield from _program()
@@ -39,7 +48,18 @@ def allowed(workspace: Path) -> Iterator[Allowed]:
     yield from _ignore_rules(workspace)
 
 
-def inside(workspace: Path, private: Collection[Path]) -> Iterator[Allowed]:
+def writable(workspace: Path, private: Collection[Path], temporary: Path) -> Iterator[Allowed]:
+    """To a command: to read what it may without a wall; to change the workspace and a folder for itself."""
+    yield _folder(Path("/"), _READ | EXECUTE)
+    for name in _NOWHERE:
+        yield Allowed(Path(name), WRITE_FILE, stat.S_IFCHR)
+    yield _folder(temporary, CHANGE)
+    yield from inside(workspace, private, CHANGE, CHANGE_FILE)
+
+
+def inside(
+    workspace: Path, private: Collection[Path], of_folder: int = _READ, of_file: int = READ_FILE
+) -> Iterator[Allowed]:
     """The workspace, but for what is private in it; names there can still be listed.
 
     Landlock can't take back what a folder above was given. So on the way to a private place all that lies
@@ -52,22 +72,24 @@ def inside(workspace: Path, private: Collection[Path]) -> Iterator[Allowed]:
     ways = frozenset(str(parent) for place in private for parent in place.parents)
     yield _folder(workspace, READ_DIR)
     if str(workspace) in ways:
-        yield from _beside(str(workspace), closed, ways)
+        for entry in _beside(str(workspace), closed, ways):
+            if entry.is_dir(follow_symlinks=False):
+                yield Allowed(Path(entry.path), of_folder, stat.S_IFDIR, follow=False)
+            else:
+                yield Allowed(Path(entry.path), of_file, follow=False)
     else:
-        yield _folder(workspace)
+        yield _folder(workspace, of_folder)
 
 
-def _beside(folder: str, closed: frozenset[str], ways: frozenset[str]) -> Iterator[Allowed]:
+def _beside(folder: str, closed: frozenset[str], ways: frozenset[str]) -> "Iterator[os.DirEntry[str]]":
     """What a folder on a way holds."""
     for entry in _entries(folder):
         if entry.path in closed or entry.is_symlink():
             continue
-        if not entry.is_dir(follow_symlinks=False):
-            yield Allowed(Path(entry.path), READ_FILE, follow=False)
-        elif entry.path in ways:
+        if entry.path in ways and entry.is_dir(follow_symlinks=False):
             yield from _beside(entry.path, closed, ways)
         else:
-            yield Allowed(Path(entry.path), _READ, stat.S_IFDIR, follow=False)
+            yield entry
 
 
 def _entries(folder: str) -> "list[os.DirEntry[str]]":

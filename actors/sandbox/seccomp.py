@@ -62,6 +62,25 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 
+class Filter(NamedTuple):
+    """What is refused to a kind of process."""
+
+    hidden: dict[str, syscalls.Numbers]
+    pretended: dict[str, syscalls.Numbers]
+    refused: dict[str, syscalls.Numbers]
+    rules: tuple[Rule, ...]
+
+
+WORKER: Final = Filter(syscalls.HIDDEN, syscalls.PRETENDED, syscalls.DENIED, RULES)
+COMMAND: Final = Filter(
+    {"clone3": syscalls.HIDDEN["clone3"]},
+    {},
+    syscalls.OUTSIDE,
+    tuple(rule for rule in RULES if rule.call in ("socketpair", "clone")),
+)
+"""For a command that may write, but has no network and no way to the rest of the system."""
+
+
 def available() -> bool:
     """Whether this kernel filters, and the numbers of this processor are known."""
     if _machine() not in syscalls.MACHINES:
@@ -83,13 +102,13 @@ def install(code: bytes) -> None:
     kernel.prctl(_PR_SET_SECCOMP, _MODE_FILTER, ctypes.addressof(described))
 
 
-def program(machine: str = "", signals_to: int | None = None) -> bytes:
+def program(machine: str = "", signals_to: int | None = None, filtered: Filter = WORKER) -> bytes:
     """The filter for a machine, by default this one, as it is loaded: 8 bytes an instruction.
 
     With `signals_to`, signals go to that process alone.
     """
     column, architecture = syscalls.MACHINES[machine or _machine()]
-    refused, rules = syscalls.DENIED, RULES
+    hidden, pretended, refused, rules = filtered
     if signals_to is not None:
         refused = refused | syscalls.SIGNALS
         rules += tuple(Rule(call, 0, _WHOLE, (signals_to,)) for call in ("kill", "tgkill"))
@@ -100,7 +119,7 @@ def program(machine: str = "", signals_to: int | None = None) -> bytes:
         _word(_JUMP_FROM, syscalls.UNKNOWN_FROM, 0, 1),  # x32, and what is newer than the tables
         _word(_RETURN, REFUSE | errno.ENOSYS),
     ]
-    for calls, error in ((syscalls.HIDDEN, errno.ENOSYS), (syscalls.PRETENDED, 0), (refused, errno.EPERM)):
+    for calls, error in ((hidden, errno.ENOSYS), (pretended, 0), (refused, errno.EPERM)):
         for number in _numbers(calls, column):
             code += _if(number, [_word(_RETURN, REFUSE | error)])
     for rule in rules:

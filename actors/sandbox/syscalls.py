@@ -1,4 +1,4 @@
-"""System calls that a worker does not have, with their numbers: x86_64, aarch64.
+"""System calls that a worker, or a walled command, does not have, with their numbers: x86_64, aarch64.
 
 From asm/unistd_64.h and asm-generic/unistd.h of Linux 6.18. None: this processor has no such call.
 """
@@ -14,7 +14,7 @@ UNKNOWN_FROM: Final = 470
 
 
 # fmt: off
-DENIED: Final[dict[str, Numbers]] = {
+OWN_WORK: Final[dict[str, Numbers]] = {
     # A file's mode, owner, times and attributes: Landlock leaves them to whoever owns the file.
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
@@ -30,24 +30,30 @@ DENIED: Final[dict[str, Numbers]] = {
     "rmdir": (84, None), "unlink": (87, None), "unlinkat": (263, 35),
     "rename": (82, None), "renameat": (264, 38), "renameat2": (316, 276),
     "link": (86, None), "linkat": (265, 37), "symlink": (88, None), "symlinkat": (266, 36),
-    # Locks on what may only be read, looking on at folders that may not be, and files without a path.
+    # Locks on what may only be read, looking on at folders that may not be.
     "flock": (73, 32), "inotify_init": (253, None), "inotify_init1": (294, 26),
     "inotify_add_watch": (254, 27), "fanotify_init": (300, 262), "fanotify_mark": (301, 263),
-    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265),
-    # Sockets: the one to the parent is made and bound before.
-    "socket": (41, 198), "bind": (49, 200), "listen": (50, 201), "connect": (42, 203),
-    # Memory that others can see.
-    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195), "memfd_create": (319, 279),
-    "memfd_secret": (447, 447), "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188),
-    "msgctl": (71, 187), "semget": (64, 190), "semop": (65, 193), "semtimedop": (220, 192),
-    "semctl": (66, 191), "mq_open": (240, 180), "mq_unlink": (241, 181),
+    # Files without a path.
+    "memfd_create": (319, 279), "memfd_secret": (447, 447),
     # Other processes: their memory, descriptors, speed.
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271),
     "process_madvise": (440, 440), "process_mrelease": (448, 448), "pidfd_getfd": (438, 438),
     "kcmp": (312, 272), "move_pages": (279, 239), "migrate_pages": (256, 238),
     "setpriority": (141, 140), "ioprio_set": (251, 30), "sched_setaffinity": (203, 122),
     "sched_setparam": (142, 118), "sched_setattr": (314, 274),
-    # Ways around this filter, and the kernel's least trodden paths.
+}
+"""Refused to a worker: what a command does that works on files."""
+
+OUTSIDE: Final[dict[str, Numbers]] = {
+    # Sockets: the one to the parent is made and bound before.
+    "socket": (41, 198), "bind": (49, 200), "listen": (50, 201), "connect": (42, 203),
+    # Memory that others can see.
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195),
+    "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
+    "semget": (64, 190), "semop": (65, 193), "semtimedop": (220, 192), "semctl": (66, 191),
+    "mq_open": (240, 180), "mq_unlink": (241, 181),
+    # Files by their number, ways around this filter, and the kernel's least trodden paths.
+    "name_to_handle_at": (303, 264), "open_by_handle_at": (304, 265),
     "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
     "bpf": (321, 280), "userfaultfd": (323, 282), "perf_event_open": (298, 241),
     "add_key": (248, 217), "request_key": (249, 218), "keyctl": (250, 219),
@@ -64,7 +70,10 @@ DENIED: Final[dict[str, Numbers]] = {
     "sethostname": (170, 161), "setdomainname": (171, 162), "iopl": (172, None), "ioperm": (173, None),
     "vhangup": (153, 58),
 }
-"""Refused whatever they are asked."""
+"""Refused to a worker and to a walled command: what reaches beyond files and own processes."""
+
+DENIED: Final = OWN_WORK | OUTSIDE
+"""Refused to a worker whatever they are asked."""
 
 SIGNALS: Final[dict[str, Numbers]] = {
     "tkill": (200, 130), "rt_sigqueueinfo": (129, 138), "rt_tgsigqueueinfo": (297, 240),

@@ -2,39 +2,27 @@
 
 import os
 import stat
+from collections.abc import Callable
 from typing import ClassVar, Final
 
 from pydantic import Field
 
-from actors.environment import without_keys
+from actors.clock import timestamp
 from actors.files.workspace import Workspace, shown
-from actors.tools.shell import Shell, ShellLost
-from actors.tools.shell_host import Request
-from actors.tools.shell_text import told
+from actors.shell.call import Ended
+from actors.shell.jobs import Jobs
+from actors.shell.shell import Shell, ShellLost
+from actors.shell.text import last_lines, told
+from actors.shell.wall import unwalled
 from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
+from ipc.messages import AnyFact, Job, ToolPrinted
 
 DEFAULT_TIMEOUT_MS: Final = 120_000
 MAX_TIMEOUT_MS: Final = 600_000
-HEAD_BYTES: Final = 10_000
-TAIL_BYTES: Final = 20_000
 LONGEST_COMMAND: Final = 131_071
 """Bytes that Linux takes as one argument of a program (MAX_ARG_STRLEN, less the closing NUL)."""
 LONGEST_SUMMARY: Final = 200
-
-HINTS: Final = {
-    "DEBIAN_FRONTEND": "noninteractive",
-    "GIT_EDITOR": "true",
-    "GIT_PAGER": "cat",
-    "GIT_TERMINAL_PROMPT": "0",
-    "MANPAGER": "cat",
-    "NO_COLOR": "1",
-    "PAGER": "cat",
-    "PIP_NO_INPUT": "1",
-    "SSH_ASKPASS_REQUIRE": "never",
-    "TERM": "dumb",
-}
-"""Tells programs that nobody can answer, and that nothing draws."""
 
 
 class BashExecInput(ToolInput):
@@ -53,14 +41,19 @@ class BashExec:
     input: ClassVar[type[BashExecInput]] = BashExecInput
 
     def __init__(
-        self, workspace: Workspace, snapshots: Snapshots, head: int = HEAD_BYTES, tail: int = TAIL_BYTES
+        self,
+        workspace: Workspace,
+        snapshots: Snapshots,
+        shell: Shell,
+        jobs: Jobs,
+        publish: Callable[[AnyFact], None],
     ) -> None:
-        """`head` and `tail` are the bytes kept of the output's two ends."""
+        """`jobs` takes what a command leaves running; `publish` gets what one prints while it runs."""
         self._workspace = workspace
         self._snapshots = snapshots
-        self._head = head
-        self._tail = tail
-        self._shell = Shell(without_keys(os.environ) | HINTS)
+        self._shell = shell
+        self._jobs = jobs
+        self._publish = publish
 
     def summary(self, given: BashExecInput) -> str:
         line = " ".join(given.command.split())
@@ -68,17 +61,20 @@ class BashExec:
 
     async def run(self, given: BashExecInput, invocation: Invocation) -> ToolOutput:
         _refuse_impossible(given.command)
-        request = Request(
-            shell=self._shell.program,
-            command=given.command,
-            folder=self._folder(given.cwd),
-            timeout_s=given.timeout_ms / 1000,
-            head=self._head,
-            tail=self._tail,
-        )
+        if self._jobs.full:
+            raise ToolFailure(
+                "too_many_jobs",
+                "Too many commands have left something running in the background.",
+                "Stop some of it with kill, then run the command again.",
+            )
+        started_at, folder = timestamp(), self._folder(given.cwd)
+
+        def tell(lines: bytes) -> None:
+            self._publish(ToolPrinted(call_id=invocation.call_id, tail=last_lines(lines)))
+
         try:
             async with self._snapshots.around_command(invocation.call_id):
-                reply, output = await self._shell.run(request)
+                ended = await self._shell.run(given.command, folder, given.timeout_ms / 1000, tell)
         except ShellLost:
             raise ToolFailure(
                 "runner_lost",
@@ -86,8 +82,24 @@ class BashExec:
                 "what the command had started was ended, its output is lost.",
                 "Do not signal the shell's parent ($PPID) or all processes.",
             ) from None
+        self._leave_running(ended, self.summary(given), started_at)
+        return self._result(ended, given.timeout_ms)
+
+    def _leave_running(self, ended: Ended, command: str, started_at: str) -> None:
+        if ended.reply["background"]:
+            pid, _ = ended.reply["background"][0]
+            self._jobs.add(Job(pid=pid, command=command, started_at=started_at), ended.call)
+        else:
+            ended.call.close()
+
+    def _result(self, ended: Ended, timeout_ms: int) -> ToolOutput:
+        reply = ended.reply
+        if reply["end"] == "unwalled":
+            reason = ended.output.decode("utf-8", "replace").strip()
+            raise unwalled(f"The kernel refused the wall around the command, so it was not run: {reason}.")
         succeeded = reply["end"] == "exited" and reply["status"] == 0
-        return ToolOutput(told(reply, output, given.timeout_ms), ok=succeeded)
+        text = told(reply, ended.output, timeout_ms, walled=self._shell.walled)
+        return ToolOutput(text, ok=succeeded)
 
     def _folder(self, cwd: str) -> str:
         folder = self._workspace.resolve_inside(cwd)

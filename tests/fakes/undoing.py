@@ -11,7 +11,6 @@ from typing import Any
 
 from actors.files.workspace import Workspace
 from actors.session.events import AnyEvent, FileChange, FilesChanged, PromptTaken
-from actors.tools.bash_exec import BashExec
 from actors.tools.mkdir import Mkdir
 from actors.tools.patch import Patch
 from actors.tools.rm import Rm
@@ -21,6 +20,7 @@ from actors.undo.bounds import Bounds
 from actors.undo.log import UndoLog
 from actors.undo.undo import Restored, Undo, UndoRefused
 from tests.fakes.calling import call
+from tests.fakes.shells import bash_exec
 
 Tree = dict[bytes, tuple[str, int, bytes]]
 
@@ -81,7 +81,7 @@ class Session:
         return self.use(Rmdir, path=path, recursive=True)
 
     def bash(self, command: str) -> str:
-        tool = BashExec(Workspace(self.root), self.undoer.snapshots)
+        tool = bash_exec(self.root, self.undoer.snapshots)
         try:
             return call(tool, command=command).content
         finally:

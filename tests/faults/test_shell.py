@@ -17,18 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from actors.files.workspace import Workspace
-from actors.tools.bash_exec import BashExec, BashExecInput
-from actors.tools.shell_host import DRAIN_S, GRACE_S
+from actors.shell.runner import DRAIN_S, GRACE_S
+from actors.tools.bash_exec import BashExecInput
 from actors.tools.tool import Invocation
 from tests.fakes import bombs
-from tests.fakes.calling import call, refusal
 from tests.fakes.fault_table import LONG, Fault
 from tests.fakes.fido import GUARD, Finished, Home, Run, home, openai_environment, wait_until
 from tests.fakes.launch import ROOT
 from tests.fakes.scripted_server import ScriptedServer, say
 from tests.fakes.scripted_server import call as answer
-from tests.fakes.snapshots import NOTHING_KEPT
+from tests.fakes.shells import Shelled, shelled
 
 pytestmark = pytest.mark.timeout(1800 if LONG else 60)
 KEY = "sk-canary-4711"
@@ -50,16 +48,11 @@ sleep 1006
 
 
 @pytest.fixture
-def tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BashExec]:
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelled]:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    made = BashExec(Workspace(tmp_path), NOTHING_KEPT, head=1000, tail=1000)
-    made._shell.start()
-    yield made
-    made._shell.close()
-
-
-def run(tool: BashExec, command: str, **bounds: object) -> str:
-    return call(tool, command=command, **bounds).content
+    with shelled(tmp_path, head=1000, tail=1000) as made:
+        made.shell.start()
+        yield made
 
 
 def pids(path: Path) -> list[int]:
@@ -74,13 +67,13 @@ def alive(numbers: list[int]) -> list[int]:
 
 
 @pytest.mark.fault(59, says="a background child keeps the output open")
-def test_a_background_child_that_keeps_the_pipe_holds_nobody_up(tool: BashExec, fault: Fault) -> None:
+def test_a_background_child_that_keeps_the_pipe_holds_nobody_up(here: Shelled, fault: Fault) -> None:
     took = []
-    run(tool, "true")
+    here.run("true")
     for _ in range(50 if LONG else 5):
         with fault.attempt():
             started = time.monotonic()
-            text = run(tool, "sleep 30 & echo x")
+            text = here.run("sleep 30 & echo x")
             took.append(time.monotonic() - started)
             fault.took(took[-1])
             assert text.startswith("x\n")
@@ -88,13 +81,13 @@ def test_a_background_child_that_keeps_the_pipe_holds_nobody_up(tool: BashExec, 
 
 
 @pytest.mark.fault(60, says="daemons of every kind, and a cancel")
-def test_on_a_cancel_every_process_of_a_command_is_dead(tool: BashExec, tmp_path: Path, fault: Fault) -> None:
+def test_on_a_cancel_every_process_of_a_command_is_dead(here: Shelled, tmp_path: Path, fault: Fault) -> None:
     took = []
     for number in range(100 if LONG else 4):
         folder = tmp_path / str(number)
         folder.mkdir()
         with fault.attempt():
-            took.append(cancelled_when_ready(tool, DAEMONS, folder))
+            took.append(cancelled_when_ready(here, DAEMONS, folder))
             fault.took(took[-1])
             left = alive(pids(folder / "pids"))
             fault.note(orphans=len(left))
@@ -103,14 +96,14 @@ def test_on_a_cancel_every_process_of_a_command_is_dead(tool: BashExec, tmp_path
     assert statistics.median(took) < GRACE_S + 0.11 * SLACK
 
 
-def cancelled_when_ready(tool: BashExec, command: str, folder: Path) -> float:
+def cancelled_when_ready(here: Shelled, command: str, folder: Path) -> float:
     """Cancel a command as soon as it has opened the pipe `ready`; seconds until that was over."""
 
     async def whole() -> float:
         os.mkfifo(folder / "ready")
         (folder / "ready").chmod(0o666)
         given = BashExecInput(command=command, cwd=str(folder))
-        task = asyncio.ensure_future(tool.run(given, Invocation("1")))
+        task = asyncio.ensure_future(here.tool.run(given, Invocation("1")))
         await asyncio.to_thread(first_byte, folder / "ready")
         started = time.monotonic()
         task.cancel()
@@ -118,7 +111,7 @@ def cancelled_when_ready(tool: BashExec, command: str, folder: Path) -> float:
             await task
         return time.monotonic() - started
 
-    return asyncio.run(whole())
+    return here.runner.run(whole())
 
 
 def first_byte(pipe: Path) -> bytes:
@@ -134,7 +127,7 @@ def first_byte(pipe: Path) -> bytes:
         pytest.param("sessions", 1.5, marks=pytest.mark.fault(61, says="a fork bomb of sessions")),
     ],
 )
-def test_a_bomb_is_dead_soon(tool: BashExec, tmp_path: Path, fault: Fault, bomb: str, limit_s: float) -> None:
+def test_a_bomb_is_dead_soon(here: Shelled, tmp_path: Path, fault: Fault, bomb: str, limit_s: float) -> None:
     uid = STRANGER if os.geteuid() == 0 else 0
     command = shlex.join([sys.executable, "-I", "-S", bombs.__file__, bomb, str(uid)]) + "; sleep 1000"
     took = []
@@ -142,7 +135,7 @@ def test_a_bomb_is_dead_soon(tool: BashExec, tmp_path: Path, fault: Fault, bomb:
         folder = tmp_path / str(number)
         folder.mkdir()
         with fault.attempt():
-            took.append(cancelled_when_ready(tool, command, folder))
+            took.append(cancelled_when_ready(here, command, folder))
             fault.took(took[-1])
             left = owned_by(uid) if uid else []
             fault.note(orphans=len(left))
@@ -167,12 +160,12 @@ def owned_by(uid: int) -> list[str]:
 @pytest.mark.parametrize("victims", ["$PPID", "$(ps -o ppid= $PPID)", "$(ps -o ppid= $PPID) $PPID"])
 @pytest.mark.fault(62, says="a command kills what watches it")
 def test_a_command_that_kills_its_watchers_fails_and_the_next_one_runs(
-    tool: BashExec, tmp_path: Path, victims: str
+    here: Shelled, tmp_path: Path, victims: str
 ) -> None:
     command = f"echo $$ > pid; kill -9 {victims}; exec sleep 1000"
-    assert refusal(tool, command=command, timeout_ms=5000).code == "runner_lost"
+    assert here.refusal(command, timeout_ms=5000).code == "runner_lost"
     (pid,) = pids(tmp_path / "pid")
-    assert call(tool, command="true").ok
+    assert here.call("true").ok
     if victims == "$PPID":
         wait_until(lambda: not alive([pid]), "the command to end")
     for each in alive([pid]):  # with all watchers gone it is up to the supervisor
@@ -202,10 +195,10 @@ def test_in_a_run_nothing_is_left_of_a_command_that_kills_all_its_watchers(
 
 
 @pytest.mark.fault(62, says="a command signals its own group")
-def test_a_command_that_signals_its_own_group_ends_only_itself(tool: BashExec) -> None:
-    assert "killed by SIGTERM" in run(tool, "kill 0; sleep 1000", timeout_ms=5000)
-    assert "killed by SIGKILL" in run(tool, "kill -9 0; sleep 1000", timeout_ms=5000)
-    assert call(tool, command="true").ok
+def test_a_command_that_signals_its_own_group_ends_only_itself(here: Shelled) -> None:
+    assert "killed by SIGTERM" in here.run("kill 0; sleep 1000", timeout_ms=5000)
+    assert "killed by SIGKILL" in here.run("kill -9 0; sleep 1000", timeout_ms=5000)
+    assert here.call("true").ok
 
 
 # --- drowning its reader -----------------------------------------------------------------------------------
@@ -217,12 +210,12 @@ def test_a_command_that_signals_its_own_group_ends_only_itself(tool: BashExec) -
     ids=["lines", "one line", "NUL", "noise"],
 )
 @pytest.mark.fault(63, says="a command floods")
-def test_a_flood_keeps_its_ends_flat_in_memory_and_fast(tool: BashExec, fault: Fault, source: str) -> None:
+def test_a_flood_keeps_its_ends_flat_in_memory_and_fast(here: Shelled, fault: Fault, source: str) -> None:
     size = 1_000_000_000 if LONG else 60_000_000
     peak = "grep VmHWM /proc/$PPID/status"  # the shell's parent is the process that reads
     command = f"{peak}; ({source}) | head -c {size}; echo; echo last words; {peak}"
     started = time.monotonic()
-    text = run(tool, command, timeout_ms=60_000)
+    text = here.run(command, timeout_ms=60_000)
     took = time.monotonic() - started
     fault.took(took)
     before, after = (int(kb) for kb in re.findall(r"VmHWM:\s+(\d+) kB", text))
@@ -241,12 +234,12 @@ import asyncio, os, sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
 from actors.files.workspace import Workspace
-from actors.tools.bash_exec import BashExec, BashExecInput
+from actors.tools.bash_exec import BashExecInput
 from actors.tools.tool import Invocation
-from tests.fakes.snapshots import NOTHING_KEPT
+from tests.fakes.shells import bash_exec
 
 async def main():
-    tool = BashExec(Workspace(Path(sys.argv[2])), NOTHING_KEPT)
+    tool = bash_exec(Path(sys.argv[2]))
     for command in sys.argv[3:]:
         output = await tool.run(BashExecInput(command=command, timeout_ms=5000), Invocation("1"))
         print("SAID", output.content.replace(chr(10), "|"), flush=True)
@@ -307,8 +300,8 @@ def at() -> Iterator[Home]:
 
 
 @pytest.mark.fault(65, says="a command looks for the key")
-def test_no_key_is_in_sight_of_a_command(tool: BashExec) -> None:
-    text = run(tool, "env; cat /proc/$PPID/environ; tr '\\0' '\\n' < /proc/self/environ; echo TERM=$TERM")
+def test_no_key_is_in_sight_of_a_command(here: Shelled) -> None:
+    text = here.run("env; cat /proc/$PPID/environ; tr '\\0' '\\n' < /proc/self/environ; echo TERM=$TERM")
     assert "TERM=dumb" in text
     assert KEY not in text
 
@@ -362,17 +355,17 @@ def as_somebody(at: Home) -> list[str]:
 
 
 @pytest.mark.fault(66, says="a command without a PATH, a folder, a format, or with too many arguments")
-def test_what_can_not_start_is_a_result(tool: BashExec, tmp_path: Path) -> None:
+def test_what_can_not_start_is_a_result(here: Shelled, tmp_path: Path) -> None:
     (tmp_path / "broken").write_bytes(b"\x7fELF not really")
     (tmp_path / "broken").chmod(0o755)
     (tmp_path / "gone").mkdir()
-    assert "[exit status 126]" in run(tool, "./broken")
-    assert "[exit status 127]" in run(tool, "no-such-program")
-    assert "[exit status 127]" in run(tool, "PATH=; ls")
-    assert "Argument list too long" in run(tool, "/bin/echo $(head -c 3000000 /dev/zero | tr '\\0' x)")
-    assert call(tool, command="cd gone && rmdir ../gone && pwd; /bin/true").ok
-    tool._shell.program = "/nowhere/bash"
-    assert run(tool, "true") == "The command was not started: No such file or directory.\n[exit status 127]"
+    assert "[exit status 126]" in here.run("./broken")
+    assert "[exit status 127]" in here.run("no-such-program")
+    assert "[exit status 127]" in here.run("PATH=; ls")
+    assert "Argument list too long" in here.run("/bin/echo $(head -c 3000000 /dev/zero | tr '\\0' x)")
+    assert here.call("cd gone && rmdir ../gone && pwd; /bin/true").ok
+    here.shell.program = "/nowhere/bash"
+    assert here.run("true") == "The command was not started: No such file or directory.\n[exit status 127]"
 
 
 @pytest.mark.fault(66, says="the workspace itself is gone")
@@ -380,10 +373,7 @@ def test_a_workspace_that_is_gone_is_a_result(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("PATH")
     workspace = tmp_path / "w"
     workspace.mkdir()
-    tool = BashExec(Workspace(workspace), NOTHING_KEPT)
-    try:
-        assert call(tool, command="ls").ok, "without a PATH the shell has one of its own"
+    with shelled(workspace) as here:
+        assert here.call("ls").ok, "without a PATH the shell has one of its own"
         workspace.rmdir()
-        assert refusal(tool, command="ls").code == "not_found"
-    finally:
-        tool._shell.close()
+        assert here.refusal("ls").code == "not_found"

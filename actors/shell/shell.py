@@ -2,17 +2,22 @@
 
 import asyncio
 import contextlib
-import json
 import shutil
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from actors import process_tree
-from actors.tools.shell_host import TAKEN, Reply, Request, command_line
+from actors.shell.call import Call, Ended
+from actors.shell.host import command_line
+from actors.shell.outputs import Outputs
+from actors.shell.wall import CommandWall
+from actors.shell.wire import Request
 
+HEAD_BYTES: Final = 10_000
+TAIL_BYTES: Final = 20_000
 OVERTIME_S: Final = 2.0
 """How much longer than its timeout a command's runner may take, to kill and to report."""
 CANCEL_S: Final = 1.0
@@ -21,6 +26,21 @@ LOST_S: Final = 0.1
 """How long a host is watched once a runner of its was lost."""
 ATTEMPTS: Final = 2
 """How often a command is handed over: a host that has just been killed may still seem to be there."""
+HINTS: Final = {
+    "DEBIAN_FRONTEND": "noninteractive",
+    "EDITOR": "true",
+    "GIT_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "MANPAGER": "cat",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "PIP_NO_INPUT": "1",
+    "SSH_ASKPASS_REQUIRE": "never",
+    "TERM": "dumb",
+    "VISUAL": "true",
+}
+"""Tells programs that nobody can answer, and that nothing draws."""
 
 _ROOT: Final = str(Path(__file__).parents[2])
 _FALLBACK: Final = "/bin/sh"
@@ -33,12 +53,28 @@ class ShellLost(Exception):
 class Shell:
     """Runs commands; the host is started when it is first needed."""
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
-        """`environ` is what every command sees."""
-        self._environ = dict(environ)
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        outputs: Outputs,
+        wall: CommandWall | None = None,
+        *,
+        head: int = HEAD_BYTES,
+        tail: int = TAIL_BYTES,
+    ) -> None:
+        """`environ` is what every command sees; `head` and `tail` are the bytes kept of its output's ends."""
+        self._environ = {**environ, **HINTS}
+        self._outputs = outputs
+        self._wall = wall
+        self._ends = head, tail
         self._host: subprocess.Popen[bytes] | None = None
         self._calls: socket.socket | None = None
         self.program = shutil.which("bash", path=environ.get("PATH")) or _FALLBACK
+
+    @property
+    def walled(self) -> bool:
+        """Whether the kernel keeps commands to the workspace."""
+        return self._wall is not None
 
     def start(self) -> None:
         """Have the host ready, so that the first command need not wait for it."""
@@ -56,47 +92,54 @@ class Shell:
                 start_new_session=True,
             )
 
-    async def run(self, request: Request) -> tuple[Reply, bytes]:
-        """Run one command; its reply and the kept output. Raises `ShellLost`.
+    async def run(self, command: str, folder: str, timeout_s: float, told: Callable[[bytes], None]) -> Ended:
+        """Run one command; `told` gets the last lines while it runs. Raises `ShellLost`, `ToolFailure`.
 
         Cancelled, it returns when every process of the command is dead.
         """
+        request = self._request(command, folder, timeout_s)
         for _ in range(ATTEMPTS):
-            answer = await self._exchange(request)
-            if answer is None:
+            call = await Call.open(await self._call())
+            try:
+                async with asyncio.timeout(timeout_s + OVERTIME_S):
+                    taken = await call.hand_over(request)
+                    ended = await call.ended(told) if taken else None
+            except asyncio.CancelledError:
+                await self._cancel(call)
+                raise
+            except TimeoutError:
+                call.close()
                 await self._give_up()
-                continue
-            line, found, output = answer.partition(b"\n")
-            if not found:
+                raise ShellLost from None
+            if ended is not None:
+                return ended
+            call.close()
+            if taken:
                 await self._let_host_end()
                 break
-            return json.loads(line), output
+            await self._give_up()
         raise ShellLost
+
+    def _request(self, command: str, folder: str, timeout_s: float) -> Request:
+        head, tail = self._ends
+        wall, environ = self._wall.around(self._outputs) if self._wall else (None, {})
+        return Request(
+            shell=self.program,
+            command=command,
+            folder=folder,
+            environ=environ,
+            timeout_s=timeout_s,
+            head=head,
+            tail=tail,
+            file=self._outputs.place(),
+            wall=wall,
+        )
 
     async def _let_host_end(self) -> None:
         """Whoever killed the runner may have killed the host: its end has to show before the next call."""
         if self._host is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 await asyncio.to_thread(self._host.wait, LOST_S)
-
-    async def _exchange(self, request: Request) -> bytes | None:
-        """The whole answer; null when nobody took the command, so that it can be sent again."""
-        reader, writer = await asyncio.open_unix_connection(sock=await self._call())
-        try:
-            async with asyncio.timeout(request["timeout_s"] + OVERTIME_S):
-                with contextlib.suppress(OSError):
-                    writer.write(json.dumps(request).encode() + b"\n")
-                    if await reader.readline() == TAKEN:
-                        return await reader.read()
-                return None
-        except asyncio.CancelledError:
-            await self._cancel(reader, writer)
-            raise
-        except TimeoutError:
-            await self._give_up()
-            raise ShellLost from None
-        finally:
-            writer.close()
 
     def close(self) -> None:
         """End the host and everything that commands have left running."""
@@ -117,14 +160,16 @@ class Shell:
             self._calls.close()
         return host
 
-    async def _cancel(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _cancel(self, call: Call) -> None:
         """Hang up, and wait until the runner does."""
+        call.hang_up()
         try:
-            writer.write_eof()
             async with asyncio.timeout(CANCEL_S):
-                await reader.read()
+                await call.all_ended()
         except (TimeoutError, OSError):
             await self._give_up()
+        finally:
+            call.close()
 
     async def _call(self) -> socket.socket:
         """Have a runner at the other end of a socket; a host that was lost is replaced."""

@@ -1,0 +1,116 @@
+"""Where the whole output of commands is kept: a folder of the session, bounded; the oldest goes first."""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_NAME: Final = re.compile(r"(\d{4,9})\.txt")
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Bytes and numbers."""
+
+    session_bytes: int = 256 << 20
+    """Of one session."""
+    sessions: int = 20
+    sessions_bytes: int = 512 << 20
+    """Of all sessions, the running one aside."""
+
+
+class Outputs:
+    """The folder of one session; it is made when the first command runs, and held while the session does."""
+
+    def __init__(self, folder: Path, bounds: Bounds | None = None) -> None:
+        """`folder` is the session's own; its neighbours are those of other sessions."""
+        self.folder = folder
+        self._bounds = bounds or Bounds()
+        self._held = -1
+        self._number = 0
+
+    def place(self) -> str:
+        """Path for the next command's output, not there yet; empty when the folder can not be had."""
+        try:
+            self._hold()
+            self._drop_oldest()
+        except OSError:
+            return ""
+        self._number += 1
+        return str(self.folder / f"{self._number:04}.txt")
+
+    def temporary(self) -> Path:
+        """A folder for the temporary files of commands, until the session ends. Raises `OSError`."""
+        self._hold()
+        folder = self.folder / "tmp"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def close(self) -> None:
+        """Let go of the folder; what is of no use without the session is removed."""
+        if self._held >= 0:
+            shutil.rmtree(self.folder / "tmp", ignore_errors=True)
+            with contextlib.suppress(OSError):
+                self.folder.rmdir()
+            os.close(self._held)
+            self._held = -1
+
+    def _hold(self) -> None:
+        if self._held >= 0:
+            return
+        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        held = os.open(self.folder, _FOLDER)
+        try:
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            self._number = max((number for number, _ in _kept(self.folder)), default=0)
+        except OSError:
+            os.close(held)
+            raise
+        self._held = held
+        shutil.rmtree(self.folder / "tmp", ignore_errors=True)
+        _sweep(self.folder, self._bounds)
+
+    def _drop_oldest(self) -> None:
+        total = 0
+        for _, entry in sorted(_kept(self.folder), reverse=True, key=lambda kept: kept[0]):
+            total += entry.stat(follow_symlinks=False).st_size
+            if total > self._bounds.session_bytes:
+                Path(entry.path).unlink()
+
+
+def _kept(folder: Path) -> "list[tuple[int, os.DirEntry[str]]]":
+    """Number and entry of every output in a folder."""
+    with os.scandir(folder) as entries:
+        named = [(_NAME.fullmatch(entry.name), entry) for entry in entries]
+    return [(int(name[1]), entry) for name, entry in named if name]
+
+
+def _sweep(newest: Path, bounds: Bounds) -> None:
+    """Remove the oldest sessions' folders beside `newest`, past the number and the bytes that are kept."""
+    total = 0
+    found = [(entry.stat().st_mtime_ns, entry) for entry in newest.parent.iterdir() if entry != newest]
+    for number, (_, folder) in enumerate(sorted(found, reverse=True), 2):
+        with contextlib.suppress(OSError):
+            total += sum(entry.stat(follow_symlinks=False).st_size for _, entry in _kept(folder))
+        if (number > bounds.sessions or total > bounds.sessions_bytes) and not _is_held(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_held(folder: Path) -> bool:
+    try:
+        fd = os.open(folder, _FOLDER)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False

@@ -1,0 +1,91 @@
+"""`bash_exec` with a shell of its own, on one loop for all its calls that watches what they leave."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from actors.environment import without_keys
+from actors.files.workspace import Workspace
+from actors.shell.jobs import Jobs
+from actors.shell.outputs import Outputs
+from actors.shell.shell import HEAD_BYTES, TAIL_BYTES, Shell
+from actors.shell.wall import CommandWall
+from actors.tools.bash_exec import BashExec
+from actors.tools.snapshots import Snapshots
+from actors.tools.tool import Invocation, ToolFailure, ToolOutput
+from ipc.messages import AnyFact, AnyReply, JobsChanged
+from tests.fakes.snapshots import NOTHING_KEPT
+
+
+def bash_exec(root: Path, snapshots: Snapshots = NOTHING_KEPT) -> BashExec:
+    """The tool alone, for who has a loop and closes nothing: all ends with this process."""
+    shell = Shell(without_keys(os.environ), Outputs(root.with_name(f"{root.name}-output") / "s"))
+    return BashExec(Workspace(root), snapshots, shell, Jobs(lambda _: None), lambda _: None)
+
+
+class Shelled:
+    """The tool, its shell, its jobs, and what they have published."""
+
+    def __init__(self, root: Path, outputs: Path, head: int, tail: int, wall: CommandWall | None) -> None:
+        self.facts: list[AnyFact] = []
+        self._told = asyncio.Event()
+        self.outputs = Outputs(outputs)
+        self.shell = Shell(without_keys(os.environ), self.outputs, wall, head=head, tail=tail)
+        self.jobs = Jobs(self._publish)
+        workspace = Workspace(root)
+        self.tool = BashExec(workspace, NOTHING_KEPT, self.shell, self.jobs, self._publish)
+        self.runner = asyncio.Runner()
+
+    def _publish(self, fact: AnyFact) -> None:
+        self.facts.append(fact)
+        self._told.set()
+
+    def call(self, command: str, **bounds: object) -> ToolOutput:
+        given = self.tool.input.model_validate({"command": command, **bounds})
+        return self.runner.run(self.tool.run(given, Invocation("call-1")))
+
+    def run(self, command: str, **bounds: object) -> str:
+        return self.call(command, **bounds).content
+
+    def refusal(self, command: str, **bounds: object) -> ToolFailure:
+        with pytest.raises(ToolFailure) as caught:
+            self.call(command, **bounds)
+        assert caught.value.message
+        assert caught.value.next_step
+        return caught.value
+
+    def stop(self, pid: int) -> AnyReply:
+        return self.runner.run(self.jobs.stop(pid))
+
+    @property
+    def listed(self) -> list[int]:
+        """The jobs as they were told last."""
+        told = [fact for fact in self.facts if isinstance(fact, JobsChanged)]
+        return [job.pid for job in told[-1].jobs] if told else []
+
+    def until(self, condition: Callable[[], bool], limit_s: float = 10.0) -> None:
+        """Let the loop run until the condition on what was published holds."""
+        self.runner.run(self._until(condition, limit_s))
+
+    async def _until(self, condition: Callable[[], bool], limit_s: float) -> None:
+        async with asyncio.timeout(limit_s):
+            while not condition():
+                self._told.clear()
+                await self._told.wait()
+
+
+@contextmanager
+def shelled(
+    root: Path, outputs: Path | None = None, *, head: int = HEAD_BYTES, tail: int = TAIL_BYTES,
+    wall: CommandWall | None = None,
+) -> Iterator[Shelled]:  # fmt: skip
+    made = Shelled(root, outputs or root.with_name(f"{root.name}-output") / "s", head, tail, wall)
+    with made.runner:
+        yield made
+        made.jobs.close()
+        made.shell.close()
+        made.outputs.close()
