@@ -19,6 +19,7 @@ TurnStatus = Literal["completed", "failed", "limit", "cancelled"]
 Mode = Literal["plan", "agent", "yolo"]
 Level = Literal["info", "warning", "error"]
 Decision = Literal["allow_once", "allow_session", "allow_always", "deny"]
+DecidedBy = Literal["table", "rule", "mode", "grant", "person", "limit"]
 DelegationStatus = Literal["completed", "partial", "failed"]
 WorkerFault = Literal["out_of_memory", "internal_error"]
 Verdict = Literal["verified", "claimed"]
@@ -585,6 +586,8 @@ class AskRaised(Fact, frozen=True):
     """Suggested answers of a question."""
     grant: str = ""
     """What a yes for the session, or for good, would allow from then on; empty: only this once."""
+    flag: str = ""
+    """The arguments of `fido run` that would allow the same without asking; empty: there are none."""
 
 
 class AskSettled(Fact, frozen=True):

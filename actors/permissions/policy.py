@@ -1,20 +1,22 @@
 """Which call of the main agent is allowed, asked or denied (pure)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal, assert_never
+from typing import assert_never
 
-from actors.permissions.shell_words import plain_words
+from actors.permissions.command_rules import Answer, CommandRule, Judged, judge
+from actors.permissions.grants import Grant, grant_for, line_of
+from actors.permissions.place_rules import HostRule, PathRule
+from actors.permissions.subject import NOTHING, Subject
 from actors.tools.tool import Effect
-from ipc.messages import Mode
-
-Answer = Literal["allow", "ask", "deny"]
+from ipc.messages import DecidedBy, Mode
 
 DEFAULT_TABLE: Mapping[str, Answer] = MappingProxyType(
     {
         "ask_user": "allow",
         "bash_exec": "ask",
+        "browse_url": "ask",
         "delegate": "allow",
         "list_files": "allow",
         "mkdir": "ask",
@@ -24,19 +26,10 @@ DEFAULT_TABLE: Mapping[str, Answer] = MappingProxyType(
         "rm": "ask",
         "rmdir": "ask",
         "update_plan": "allow",
+        "websearch": "ask",
     }
 )
-
-_INTERPRETERS = frozenset(
-    {
-        "ash", "awk", "bash", "bun", "busybox", "csh", "dash", "deno", "doas", "env", "eval",
-        "exec", "fd", "find", "fish", "gawk", "irb", "ksh", "lua", "nice", "nohup", "node",
-        "nodejs", "npx", "parallel", "perl", "php", "pwsh", "pypy", "python", "ruby", "script",
-        "sed", "setsid", "sh", "ssh", "stdbuf", "strace", "su", "sudo", "tclsh", "time", "timeout",
-        "uvx", "watch", "xargs", "zsh",
-    }
-)  # fmt: skip
-"""Programs that run what their arguments say: with any arguments they would be any command."""
+_STRICTEST_FIRST: tuple[Answer, ...] = ("deny", "ask", "allow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,41 +37,18 @@ class Verdict:
     """The decision on a call; what is not allowed says why and what to do."""
 
     answer: Answer
+    by: DecidedBy = "table"
+    """What decided."""
+    because: str = ""
+    """The rule's pattern, the mode, or what could not be read."""
     code: str = ""
     """`not_in_table`, `denied_by_rule` or `denied_by_mode`."""
     message: str = ""
     next_step: str = ""
-
-
-ALLOWED = Verdict("allow")
-
-
-@dataclass(frozen=True, slots=True)
-class CommandRule:
-    """A pattern of whole words for one plain command and the answer to it."""
-
-    words: tuple[str, ...]
-    more: bool
-    """True when any words may follow."""
-    answer: Answer
-
-    @classmethod
-    def parse(cls, pattern: str, answer: Answer) -> "CommandRule":
-        """Read `git status` or `git diff *`. Raises `ValueError` with a sentence for a person."""
-        stem = pattern.strip()
-        more = stem.endswith(" *")
-        words = plain_words(stem.removesuffix(" *"))
-        if words is None:
-            raise ValueError(f"{pattern!r} is not one plain command; write it as git status or git diff *")
-        if more and answer == "allow" and is_interpreter(words[0]):
-            raise ValueError(
-                f"{pattern!r} would allow any program, since {words[0]} runs what its arguments say; "
-                "write the whole command without *"
-            )
-        return cls(words, more, answer)
-
-    def matches(self, words: tuple[str, ...]) -> bool:
-        return words[: len(self.words)] == self.words and (self.more or len(words) == len(self.words))
+    subject: Subject = NOTHING
+    """What of the call was judged."""
+    grant: Grant | None = None
+    """Of what is asked: what a yes for more than this once would cover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,32 +58,31 @@ class Rules:
     tools: Mapping[str, Answer] = field(default_factory=lambda: DEFAULT_TABLE)
     """The whole table, from tool to answer."""
     commands: tuple[CommandRule, ...] = ()
-    """Answers to single `bash_exec` commands."""
+    """Answers to single commands of `bash_exec`."""
+    paths: tuple[PathRule, ...] = ()
+    """Answers to calls that change one of these paths, the later ones win."""
+    hosts: tuple[HostRule, ...] = ()
+    """Answers to calls of `browse_url` on these hosts."""
+    lines: Mapping[str, Answer] = field(default_factory=dict)
+    """Answers to whole command lines, just as they are written."""
 
     @classmethod
-    def build(cls, tools: Mapping[str, Answer], commands: Mapping[str, Answer]) -> "Rules":
-        """Put the person's answers over the default table. Raises `ValueError` for a bad command pattern."""
+    def build(
+        cls,
+        tools: Mapping[str, Answer],
+        commands: Mapping[str, Answer],
+        paths: Mapping[str, Answer] = MappingProxyType({}),
+        hosts: Mapping[str, Answer] = MappingProxyType({}),
+        lines: Mapping[str, Answer] = MappingProxyType({}),
+    ) -> "Rules":
+        """Put the person's answers over the default table. Raises `ValueError` for a bad pattern."""
         return cls(
             {**DEFAULT_TABLE, **tools},
             tuple(CommandRule.parse(pattern, answer) for pattern, answer in commands.items()),
+            tuple(PathRule.parse(glob, answer) for glob, answer in paths.items()),
+            tuple(HostRule.parse(host, answer) for host, answer in hosts.items()),
+            dict(lines),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Grants:
-    """What the person has allowed for the rest of the session."""
-
-    tools: frozenset[str] = frozenset()
-    commands: frozenset[str] = frozenset()
-
-    def adding(self, tool: str, command: str = "") -> "Grants":
-        """With one more: the tool, or of `bash_exec` this very command and no other."""
-        if tool == "bash_exec":
-            return Grants(self.tools, self.commands | {command})
-        return Grants(self.tools | {tool}, self.commands)
-
-    def cover(self, tool: str, command: str = "") -> bool:
-        return command in self.commands if tool == "bash_exec" else tool in self.tools
 
 
 def decide(
@@ -122,71 +91,79 @@ def decide(
     *,
     mode: Mode,
     rules: Rules,
-    grants: Grants = Grants(),
-    command: str = "",
+    grants: Collection[Grant] = (),
+    subject: Subject = NOTHING,
 ) -> Verdict:
-    """Judge a call of the main agent; `command` is the text of a `bash_exec`.
+    """Judge a call of the main agent.
 
     What the person denies stays denied in every mode, and nothing is denied by default. Where commands are
     denied, one that can not be read as plain words is asked even in `yolo`: it could be one of them.
     """
-    answer = rules.tools.get(tool)
-    if answer is None:
+    table = rules.tools.get(tool)
+    if table is None:
         message = f"{tool} is in no permission table."
-        return Verdict("deny", "not_in_table", message, "Use another tool, or tell the user.")
-    if tool == "bash_exec":
-        answer = _for_command(command, answer, rules.commands)
-    if answer == "deny":
-        message = f"The user's settings deny this use of {tool}."
-        return Verdict("deny", "denied_by_rule", message, "Do without it, or say what it is needed for.")
+        return Verdict("deny", "table", "", "not_in_table", message, "Use another tool, or tell the user.")
+    judged = _by_rules(subject, table, rules)
+    by: DecidedBy = "rule" if judged.because else "table"
+    if judged.answer == "deny":
+        what = f": {judged.because}" if judged.because else ""
+        message = f"The user's settings deny this use of {tool}{what}."
+        next_step = "Do without it, or say what it is needed for."
+        return Verdict("deny", by, judged.because, "denied_by_rule", message, next_step)
+    if mode == "plan" and effect in ("write", "execute"):
+        message = f"{tool} could change something, and in plan mode nothing is changed."
+        next_step = "Describe the change; the user can switch the mode."
+        return Verdict("deny", "mode", mode, "denied_by_mode", message, next_step)
+    grant = grant_for(tool, subject, by_rule=by == "rule")
+    if judged.answer == "ask" and grant in grants:
+        return Verdict("allow", "grant")
     match mode:
-        case "plan":
-            return _in_plan_mode(tool, effect, answer, granted=grants.cover(tool, command))
-        case "agent":
-            return ALLOWED if grants.cover(tool, command) else Verdict(answer)
+        case "plan" | "agent":
+            return Verdict(judged.answer, by, judged.because, subject=subject, grant=grant)
+        case "yolo" if judged.answer == "ask" and not judged.could_be_denied:
+            return Verdict("allow", "mode", mode)
         case "yolo":
-            hidden = tool == "bash_exec" and _could_hide_denied(command, rules.commands)
-            return Verdict("ask") if hidden and not grants.cover(tool, command) else ALLOWED
+            return Verdict(judged.answer, by, judged.because, subject=subject, grant=grant)
         case _ as never:
             assert_never(never)
 
 
-def is_interpreter(program: str) -> bool:
-    """Whether a program, perhaps with a path and a version, runs what its arguments say."""
-    return program.rpartition("/")[2].rstrip("0123456789.-") in _INTERPRETERS
+def _by_rules(subject: Subject, table: Answer, rules: Rules) -> Judged:
+    """The table's answer, or that of the rule which means this call; no rule allows what the table denies."""
+    if table == "deny":
+        return Judged(table)
+    if subject.command:
+        judged = judge(subject.command, rules.commands, table)
+        exact = rules.lines.get(line_of(subject))
+        return judged if exact is None or judged.answer == "deny" else Judged(exact, "this very line")
+    if subject.host:
+        return _on_host(subject.host, table, rules.hosts)
+    return max(
+        (_on_path(path, subject.with_content, table, rules.paths) for path in subject.paths),
+        key=_strictness,
+        default=Judged(table),
+    )
 
 
-def _in_plan_mode(tool: str, effect: Effect, answer: Answer, *, granted: bool) -> Verdict:
-    if effect in ("write", "execute"):
-        message = f"{tool} could change something, and in plan mode nothing is changed."
-        return Verdict(
-            "deny", "denied_by_mode", message, "Describe the change; the user can switch the mode."
-        )
-    return ALLOWED if granted else Verdict(answer)
+def _on_path(path: str, with_content: bool, table: Answer, rules: Iterable[PathRule]) -> Judged:
+    """A denial counts first, then the last rule that means the path; below a folder only restrictions do."""
+    found = Judged(table)
+    for rule in rules:
+        if rule.means(path, with_content=with_content and rule.answer != "allow"):
+            if rule.answer == "deny":
+                return Judged("deny", rule.glob)
+            found = Judged(rule.answer, rule.glob)
+    return found
 
 
-def _for_command(command: str, answer: Answer, rules: tuple[CommandRule, ...]) -> Answer:
-    """The answer of the narrowest pattern, a denial before all others."""
-    if answer == "deny":
-        return answer
-    words = _words(command)
-    if words is None:
-        restricted = any(rule.answer != "allow" for rule in rules)
-        return "ask" if restricted else answer
-    matching = [rule for rule in rules if rule.matches(words)]
+def _on_host(host: str, table: Answer, rules: Iterable[HostRule]) -> Judged:
+    """A denial counts first, then the narrowest rule that means the host."""
+    matching = [rule for rule in rules if rule.means(host)]
     if not matching:
-        return answer
-    return max(matching, key=_weight).answer
+        return Judged(table)
+    rule = max(matching, key=lambda rule: (rule.answer == "deny", len(rule.host), rule.answer == "ask"))
+    return Judged(rule.answer, rule.host)
 
 
-def _could_hide_denied(command: str, rules: tuple[CommandRule, ...]) -> bool:
-    return _words(command) is None and any(rule.answer == "deny" for rule in rules)
-
-
-def _words(command: str) -> tuple[str, ...] | None:
-    """Its plain words; an empty line before or behind a command changes nothing about it."""
-    return plain_words(command.strip("\n"))
-
-
-def _weight(rule: CommandRule) -> tuple[bool, int, bool, bool]:
-    return rule.answer == "deny", len(rule.words), not rule.more, rule.answer == "ask"
+def _strictness(judged: Judged) -> int:
+    return -_STRICTEST_FIRST.index(judged.answer)

@@ -9,7 +9,17 @@ from typing import Literal
 
 import msgspec
 
-from ipc.messages import DelegationStatus, Level, Mode, Plan, Problem, ToolStatus, TurnStatus, Usage
+from ipc.messages import (
+    DecidedBy,
+    DelegationStatus,
+    Level,
+    Mode,
+    Plan,
+    Problem,
+    ToolStatus,
+    TurnStatus,
+    Usage,
+)
 
 LOG_VERSION = 1
 
@@ -234,6 +244,23 @@ class UsageRecorded(Event, frozen=True):
     """True when it asked for a summary: its size is not the conversation's."""
 
 
+class CallDecided(Event, frozen=True):
+    """Whether a call of the main agent may run was decided, also when nobody was asked."""
+
+    turn: int
+    """The running turn."""
+    call_id: str
+    """The provider's id."""
+    tool: str
+    """The tool that is meant, whatever the model called it."""
+    answer: Literal["allow", "deny"]
+    """The decision."""
+    by: DecidedBy
+    """The tool's entry in the permissions, a pattern there, the mode, an earlier yes, the person, a bound."""
+    because: str = ""
+    """The pattern, the mode, or what the person chose, as in `SettleAsk`."""
+
+
 class ApprovalSettled(Event, frozen=True):
     """A person answered an approval or a question, or it lapsed."""
 
@@ -276,5 +303,5 @@ class Notice(Event, frozen=True):
 AnyEvent = (
     SessionStarted | PromptTaken | MessageAppended | CallStarted | CallEnded | PlanWritten
     | ConversationCompacted | FilesChanging | FilesChanged | FilesRestoring | FilesRestored | RestoreTakenBack
-    | DelegationEnded | UsageRecorded | ApprovalSettled | TurnEnded | Notice
+    | DelegationEnded | UsageRecorded | CallDecided | ApprovalSettled | TurnEnded | Notice
 )  # fmt: skip

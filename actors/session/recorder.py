@@ -1,7 +1,7 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -10,6 +10,7 @@ from actors.clock import timestamp
 from actors.session.events import (
     AnyEvent,
     ApprovalSettled,
+    CallDecided,
     CallEnded,
     CallStarted,
     ConversationCompacted,
@@ -27,6 +28,7 @@ from actors.settings.tables import Prices
 from actors.turn import TurnOutcome
 from ipc.messages import (
     AnyFact,
+    DecidedBy,
     Level,
     MessageDelta,
     ModelAnswer,
@@ -168,6 +170,12 @@ class Recorder:
 
     def delegation_ended(self, ended: DelegationEnded) -> None:
         self.record(ended)
+
+    def call_decided(self, call: ToolCall, answer: Literal["allow", "deny"], by: DecidedBy, why: str) -> None:
+        """Whether a call may run, and what decided that."""
+        self.record(
+            CallDecided(turn=self.turn, call_id=call.id, tool=call.name, answer=answer, by=by, because=why)
+        )
 
     def approval_settled(self, ask_id: str, tool: str, subject: str, outcome: str, text: str) -> None:
         self.record(

@@ -19,8 +19,10 @@ from actors.settings.credentials import (
     warn_if_open,
 )
 from actors.settings.layers import Layer, SettingsError, merge, nearest, read_file
+from actors.settings.permission_flags import from_flags
 from actors.settings.tables import (
     Delegation,
+    InWorkspace,
     Permissions,
     Prices,
     Sandbox,
@@ -88,6 +90,8 @@ class Settings(Table):
     sandbox: Sandbox = "require"
     """Wall around a subagent: `require` a whole one, `best-effort`: what the kernel has, `off`: none."""
     permissions: Permissions = Permissions()
+    workspaces: dict[str, InWorkspace] = Field(default_factory=dict)
+    """Absolute path of a workspace to what holds there alone; approvals for good are kept here."""
     timeouts: Timeouts = Timeouts()
     delegation: Delegation = Delegation()
     shell: Shell = Shell()
@@ -152,6 +156,7 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Pat
     in it are not settings and are left alone. Raises `SettingsError` with one line for a person.
     """
     user = read_file(user_file(environ))
+    here = _for_workspace(user, workspace)
     project = read_file(workspace / ".fido-config.toml")
     _refuse_abuse(project)
     surroundings = _from_environment(environ)
@@ -159,7 +164,7 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Pat
     keys = [name for name, setting in ENVIRONMENT if setting == "api_key"]
     secrets = list(secret_values(user, environ, keys))
     notices = [*warn_if_open(user, user_file(environ)), *_pair(user, surroundings, arguments)]
-    values, sources = merge([user, project, surroundings, arguments], Settings)
+    values, sources = merge([user, here, project, surroundings, arguments], Settings)
     settings = _validated(values, sources)
     found = find_key(dict(settings), sources, environ, user_file(environ).parent)
     if found is not None:
@@ -170,6 +175,14 @@ def load(flags: Mapping[str, object], environ: Mapping[str, str], workspace: Pat
     settings._notices = tuple(notices)  # noqa: SLF001
     settings._secrets = tuple(dict.fromkeys(filter(None, secrets)))  # noqa: SLF001
     return settings
+
+
+def _for_workspace(user: Layer, workspace: Path) -> Layer:
+    """What the user's own file says of this workspace alone; it counts more than the rest of that file."""
+    own = user.values.get("workspaces")
+    values = own.get(str(workspace.resolve()), {}) if isinstance(own, dict) else {}
+    name = f'{user.name} [workspaces."{workspace.resolve()}"]'
+    return Layer(name, dict(values) if isinstance(values, dict) else {})
 
 
 def _validated(values: Mapping[str, object], sources: Mapping[str, str]) -> Settings:
@@ -191,24 +204,10 @@ def _from_flags(flags: Mapping[str, object]) -> Layer:
     values: dict[str, Any] = {key: flags[key] for key in ("model", "base_url", "mode") if flags.get(key)}
     if flags.get("max_turns") is not None:
         values["max_tool_rounds"] = flags["max_turns"]
-    permissions: dict[str, dict[str, str]] = {"tools": {}, "commands": {}}
-    for answer in ("allow", "deny"):
-        given = flags.get(answer)
-        for grant in given if isinstance(given, list | tuple) else ():
-            table, name = _grant(str(grant))
-            permissions[table][name] = answer
-    if any(permissions.values()):
+    if permissions := from_flags(flags):
         values["permissions"] = permissions
     names = {key: _PRINTED_FLAGS.get(key, "--" + key.replace("_", "-")) for key in values}
     return Layer("flag", values, names | {"permissions": "--allow/--deny"})
-
-
-def _grant(text: str) -> tuple[str, str]:
-    """Tell a tool (`patch`) from a command (`bash_exec(git diff *)`)."""
-    tool, bracket, rest = text.partition("(")
-    if bracket and tool.strip() == "bash_exec" and rest.endswith(")"):
-        return "commands", rest[:-1].strip()
-    return "tools", text.strip()
 
 
 def _refuse_abuse(project: Layer) -> None:

@@ -2,9 +2,19 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from actors.permissions.policy import DEFAULT_TABLE, Answer, CommandRule
+from actors.permissions.command_rules import Answer, CommandRule
+from actors.permissions.place_rules import HostRule, PathRule
+from actors.permissions.policy import DEFAULT_TABLE, Rules
 from actors.settings.layers import nearest
 
 Sandbox = Literal["require", "best-effort", "off"]
@@ -76,13 +86,31 @@ class Permissions(Table):
     """Tool name to `allow`, `ask` or `deny`."""
     commands: dict[str, Answer] = {}
     """Pattern of one `bash_exec` command, such as `git diff *`, to `allow`, `ask` or `deny`."""
+    command_lines: dict[str, Answer] = {}
+    """Whole `bash_exec` command line, just as it is written, to the answer to it."""
+    paths: dict[str, Answer] = {}
+    """Glob over paths, such as `docs/**`, to the answer to a call that changes one of them."""
+    hosts: dict[str, Answer] = {}
+    """Host, such as `docs.python.org` or `*.python.org`, to the answer to `browse_url`."""
 
-    @field_validator("commands")
+    @field_validator("commands", "paths", "hosts")
     @classmethod
-    def _readable(cls, given: dict[str, Answer]) -> dict[str, Answer]:
+    def _readable(cls, given: dict[str, Answer], info: ValidationInfo) -> dict[str, Answer]:
+        read = {"commands": CommandRule.parse, "paths": PathRule.parse, "hosts": HostRule.parse}
         for pattern, answer in given.items():
-            CommandRule.parse(pattern, answer)
+            read[str(info.field_name)](pattern, answer)
         return given
+
+    @property
+    def rules(self) -> Rules:
+        """These answers, put over the built-in table."""
+        return Rules.build(self.tools, self.commands, self.paths, self.hosts, self.command_lines)
+
+
+class InWorkspace(Table):
+    """What a person has set for one workspace, in their own file."""
+
+    permissions: Permissions = Permissions()
 
 
 class Shell(Table):
@@ -99,3 +127,12 @@ class Web(Table):
     """A SearXNG-compatible search endpoint, such as `https://search.example.org/search`."""
     private_hosts: list[str] = []
     """Hosts with a loopback, link-local or private address that may be browsed all the same."""
+
+    @field_validator("search_url")
+    @classmethod
+    def _is_url(cls, given: str | None) -> str | None:
+        if given is not None:
+            from actors.web.search import Search
+
+            Search(given)
+        return given

@@ -1,0 +1,197 @@
+"""A shell command line as the simple commands in it, wherever they stand; read by a real parser (pure)."""
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from actors.permissions.shell_words import plain_words
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+LONGEST_LINE: Final = 4_000
+"""Characters of a line that is read. Some take quadratic time: 0.2 s for 4,000, 3 s for 16,000."""
+_PARSE_S: Final = 0.3
+
+_HARMLESS: Final = frozenset(
+    {
+        "ansi_c_string", "command", "command_name", "command_substitution", "comment", "compound_statement",
+        "concatenation", "do_group", "elif_clause", "else_clause", "file_descriptor", "file_redirect",
+        "if_statement", "list", "negated_command", "number", "pipeline", "process_substitution", "program",
+        "raw_string", "redirected_statement", "simple_expansion", "special_variable_name", "string",
+        "string_content", "subshell", "variable_name", "while_statement", "word",
+    }
+)  # fmt: skip
+"""Syntax that changes no variable, no file and no meaning of a name; all else in a line has an effect."""
+_NAMED_BY_SYNTAX: Final = frozenset({"declaration_command", "unset_command"})
+_JOINED: Final = re.compile(r"\S\\\n\S")
+"""A word over two lines: the shell reads one, the parser two."""
+_DESCRIPTOR: Final = re.compile(r"\d+|-")
+_NOWHERE: Final = "/dev/null"
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """A program with its arguments."""
+
+    words: tuple[str | None, ...]
+    """Unquoted; null is a word that only the shell knows, which may become any number of words."""
+    is_fed: bool = False
+    """Whether it reads something that the line gives it: a pipe, a file, a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What stands in a line."""
+
+    commands: tuple[SimpleCommand, ...] = ()
+    """In the order of the text, those in substitutions, functions and loops among them."""
+    is_plain: bool = True
+    """Whether its commands are all it does: nothing is written by redirection, no variable is set."""
+    is_clear: bool = True
+    """Whether all of it could be read."""
+
+
+UNREADABLE: Final = Line(is_plain=False, is_clear=False)
+
+
+def read_line(text: str) -> Line:
+    """Take a line apart; what the parser and a shell could read differently is not clear."""
+    if len(text) > LONGEST_LINE or _JOINED.search(text) or not _is_visible(text):
+        return UNREADABLE
+    try:
+        data = text.encode()
+        root = _parsed(data)
+    except ValueError:
+        return UNREADABLE
+    if root is None or root.has_error:
+        found = tuple(_Reader(data).commands(root)) if root is not None else ()
+        return Line(found, is_plain=False, is_clear=False)
+    reader = _Reader(data)
+    return Line(tuple(reader.commands(root)), reader.is_plain)
+
+
+def _is_visible(text: str) -> bool:
+    return all(character.isprintable() or character in "\n\t" for character in text)
+
+
+def _parsed(data: bytes) -> "Node | None":
+    end = time.monotonic() + _PARSE_S
+    try:
+        tree = _parser().parse(
+            lambda at, _: data[at:], progress_callback=lambda _at, _error: time.monotonic() > end
+        )
+    except ValueError:
+        _parser().reset()
+        return None
+    return tree.root_node
+
+
+@cache
+def _parser() -> "Parser":
+    """Made at the first line that has to be read: importing it takes 20 ms."""
+    import tree_sitter_bash
+    from tree_sitter import Language, Parser
+
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+class _Place(NamedTuple):
+    node: "Node"
+    is_fed: bool
+    more: tuple[str | None, ...] = ()
+    """Words of this command that stand behind its redirections."""
+
+
+class _Reader:
+    """One walk over a tree; no recursion, since a line may be nested as deep as it is long."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.is_plain = True
+
+    def commands(self, root: "Node") -> Iterator[SimpleCommand]:
+        waiting = [_Place(root, is_fed=False)]
+        while waiting:
+            place = waiting.pop()
+            node = place.node
+            if node.type == "command":
+                yield self._command(place)
+            elif node.type in _NAMED_BY_SYNTAX:
+                yield SimpleCommand(tuple(self._word(child) for child in node.children), place.is_fed)
+            if node.is_named and node.type not in _HARMLESS:
+                self.is_plain = False
+            waiting += reversed(list(self._below(place)))
+
+    def _below(self, place: _Place) -> Iterator[_Place]:
+        node = place.node
+        if node.type == "redirected_statement":
+            return self._redirected(place)
+        if node.type == "pipeline":
+            return (_Place(child, place.is_fed or at > 0) for at, child in enumerate(node.children))
+        return (_Place(child, place.is_fed) for child in node.children)
+
+    def _redirected(self, place: _Place) -> Iterator[_Place]:
+        body = place.node.child_by_field_name("body")
+        redirects = place.node.children_by_field_name("redirect")
+        is_fed, more = place.is_fed, list(place.more)
+        for redirect in redirects:
+            is_fed = is_fed or self._feeds(redirect)
+            more += self._words_behind(redirect)
+        if body is not None:
+            yield _Place(body, is_fed, tuple(more))
+            self.is_plain = self.is_plain and (not more or body.type == "command")
+        for redirect in redirects:
+            self._judge(redirect)
+            yield _Place(redirect, place.is_fed)
+
+    def _command(self, place: _Place) -> SimpleCommand:
+        words: list[str | None] = []
+        is_fed = place.is_fed
+        for child in place.node.children:
+            if child.type == "variable_assignment":
+                self.is_plain = False
+            elif child.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
+                self._judge(child)
+                is_fed = is_fed or self._feeds(child)
+                words += self._words_behind(child)
+            else:
+                words.append(self._word(child))
+        return SimpleCommand((*words, *place.more), is_fed)
+
+    def _word(self, node: "Node") -> str | None:
+        words = plain_words(f"_ {self._text(node)}")  # behind another, where `a=b` is a word like any
+        return words[1] if words is not None and len(words) == 2 else None
+
+    def _words_behind(self, redirect: "Node") -> list[str | None]:
+        """What the parser takes for further targets; for the shell these are arguments of the command."""
+        if redirect.type == "file_redirect":
+            return [self._word(node) for node in redirect.children_by_field_name("destination")[1:]]
+        return [self._word(node) for node in redirect.children_by_field_name("argument")]
+
+    def _judge(self, redirect: "Node") -> None:
+        if redirect.type != "file_redirect":
+            self.is_plain = False
+            return
+        target = self._target(redirect)
+        is_copy = "&" in self._operator(redirect) and bool(_DESCRIPTOR.fullmatch(target))
+        if not (is_copy or target == _NOWHERE or self._operator(redirect).endswith("-")):
+            self.is_plain = False
+
+    def _feeds(self, redirect: "Node") -> bool:
+        if redirect.type != "file_redirect":
+            return True
+        return "<" in self._operator(redirect) and self._target(redirect) != _NOWHERE
+
+    def _target(self, redirect: "Node") -> str:
+        targets = redirect.children_by_field_name("destination")
+        return (self._word(targets[0]) or "") if targets else ""
+
+    def _operator(self, redirect: "Node") -> str:
+        return next((self._text(node) for node in redirect.children if not node.is_named), "")
+
+    def _text(self, node: "Node") -> str:
+        return self._data[node.start_byte : node.end_byte].decode(errors="replace")
