@@ -24,8 +24,9 @@ ENVIRONMENT = {
 }
 
 # What a person types, as a terminal sends it.
-ENTER, ESC, CTRL_C, CTRL_J, CTRL_R, CTRL_Z = "\r", "\x1b", "\x03", "\n", "\x12", "\x1a"
-UP, DOWN, PAGE_UP, PAGE_DOWN, F1, F2 = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~", "\x1bOP", "\x1bOQ"
+ENTER, ESC, CTRL_C, CTRL_J, CTRL_O, CTRL_R, CTRL_Z = "\r", "\x1b", "\x03", "\n", "\x0f", "\x12", "\x1a"
+UP, DOWN, PAGE_UP, PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
+F1, F2, F3 = "\x1bOP", "\x1bOQ", "\x1bOR"
 ALT_ENTER, ALT_UP = "\x1b\r", "\x1b[1;3A"
 
 

@@ -16,6 +16,7 @@ from ipc.messages import (
     CancelTurn,
     ClearPlan,
     GetPlan,
+    MessageDelta,
     NoticeRaised,
     PlanChanged,
     ProcessExited,
@@ -24,9 +25,10 @@ from ipc.messages import (
     SettleAsk,
     StartTurn,
     Stop,
+    StopJob,
     TurnStarted,
 )
-from tests.fakes.facts import PLAN, activity, approval, finished, session, usage
+from tests.fakes.facts import PLAN, activity, approval, finished, jobs, session, usage
 from tests.fakes.launch import command
 from tests.fakes.run import PlayedParent, PlayedSupervisor
 from tests.fakes.scene import played, say, scene
@@ -35,9 +37,11 @@ from tests.fakes.terminal import (
     ALT_UP,
     CTRL_C,
     CTRL_J,
+    CTRL_O,
     ENTER,
     ESC,
     F2,
+    F3,
     PAGE_UP,
     TerminalProgram,
 )
@@ -176,6 +180,38 @@ async def test_an_approval_is_asked_and_answered_in_the_screen(tmp_path: Path) -
         assert await run.parent.hears(SettleAsk) == [expected]
         run.parent.tell(AskSettled(ask_id="ask-1", outcome="deny"))
         await terminal.becomes(lambda: "asks" not in terminal.text)
+
+
+@played
+async def test_thoughts_fold_and_unfold_with_a_key_that_terminals_like_to_keep(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        thought = MessageDelta(turn=1, kind="reasoning", text="First this.\nThen that.")
+        run.parent.tell(TurnStarted(turn=1, prompt="x"), thought)
+        await terminal.shows("thinking", "    First this.", "    Then that.")
+        run.parent.tell(say("It is so."))
+        await terminal.shows("∴ thought First this. Then that.", "It is so.")
+        terminal.type(CTRL_O)
+        await terminal.shows("    First this.", "    Then that.")
+        terminal.type(F3)
+        await terminal.becomes(lambda: "    Then that." not in terminal.text)
+
+
+@played
+async def test_a_job_is_listed_and_stopped_in_the_screen(tmp_path: Path) -> None:
+    async with scene(tmp_path) as (run, terminal):
+        run.parent.tell(jobs("npm run dev", "npm run watch"))
+        await terminal.shows("2 jobs")
+        terminal.type(f"/jobs{ENTER}")
+        await terminal.shows("1  npm run dev", "2  npm run watch", "process 4712")
+        terminal.type(ESC)
+        await terminal.becomes(lambda: "npm" not in terminal.text)
+        terminal.type(f"/jobs stop 2{ENTER}")
+        assert await run.parent.hears(StopJob) == [StopJob(pid=4712)]
+        run.parent.tell(jobs("npm run dev"))
+        await terminal.shows("1 job ")
+        run.parent.answers[StopJob] = Refused(code="no_such_job", message="There is no such job any more.")
+        terminal.type(f"/jobs stop 1{ENTER}")
+        await terminal.shows("There is no such job any more.")
 
 
 @played
