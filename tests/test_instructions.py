@@ -105,6 +105,7 @@ def test_folders_above_a_workspace_without_a_repository_are_not_read(tmp_path: P
     assert "not yours" not in system_message(tmp_path / "work").text
 
 
+@pytest.mark.report("FILE-08")
 def test_link_to_a_private_file_is_not_loaded_and_is_told(repository: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("sk-canary", encoding="utf-8")
     (repository / "AGENTS.md").symlink_to(tmp_path / "secret")

@@ -33,8 +33,10 @@ def test_a_long_file_is_cut_after_its_most_lines(tool: ReadFile, tmp_path: Path)
     assert content.endswith(f"[lines 1-{MAX_LINES} of 5000; read on with offset {MAX_LINES + 1}]")
 
 
+@pytest.mark.report("FILE-06")
 def test_an_enormous_line_is_cut_and_can_be_read_on_inside(tool: ReadFile, tmp_path: Path) -> None:
-    text = "".join(f"{n:06}é" for n in range(200_000))
+    text = "".join(f"{n:06}é" for n in range(625_000))
+    assert len(text.encode()) == 5_000_000
     (tmp_path / "big.json").write_text(text, encoding="utf-8")
     content = call(tool, path="big.json").content
     assert len(content.encode()) < 3000
@@ -47,6 +49,7 @@ def test_an_enormous_line_is_cut_and_can_be_read_on_inside(tool: ReadFile, tmp_p
         assert cursor
         content = call(tool, path=cursor[1]).content
         assert len(content.encode()) < 40_000
+    assert "\ufffd" not in seen
     assert len(seen) > 50_000
     assert text.startswith(seen)
 
@@ -60,6 +63,7 @@ def test_a_place_as_search_results_name_it_is_understood(tool: ReadFile, tmp_pat
     assert refusal(tool, path="b.py:2").code == "not_found"
 
 
+@pytest.mark.report("FILE-05")
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
@@ -77,6 +81,7 @@ def test_a_binary_is_named_with_its_size(tool: ReadFile, tmp_path: Path, data: b
     assert told.code == "binary_file"
     assert kind in told.message
     assert f"{len(data)} bytes" in told.message
+    assert len(told.message) < 100
 
 
 @pytest.mark.parametrize(
@@ -105,6 +110,7 @@ def test_mixed_line_endings_are_told(tool: ReadFile, tmp_path: Path) -> None:
     assert call(tool, path="file").content == "1\ta\n2\tb\n3\tc\n4\td\n[lines 1-4 of 4; CRLF in some lines]"
 
 
+@pytest.mark.report("FILE-05")
 def test_empty_files_folders_pipes_and_missing_files_are_told_apart(tool: ReadFile, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "folder").mkdir()
@@ -114,6 +120,10 @@ def test_empty_files_folders_pipes_and_missing_files_are_told_apart(tool: ReadFi
     assert refusal(tool, path="pipe").code == "not_a_regular_file"
     assert refusal(tool, path="missing").code == "not_found"
     assert refusal(tool, path="../x").code == "outside_workspace"
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    assert refusal(tool, path="zero").code == "outside_workspace"
+    told = refusal(ReadFile(Workspace(Path("/dev"))), path="zero")
+    assert (told.code, told.message) == ("not_a_regular_file", "zero is a device, not a file.")
 
 
 def test_an_offset_behind_the_end_says_how_long_the_file_is(tool: ReadFile, tmp_path: Path) -> None:

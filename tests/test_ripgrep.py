@@ -79,10 +79,38 @@ def test_no_glob_brings_ignored_files_back(tool: Ripgrep, tmp_path: Path, glob: 
     assert call(tool, pattern="foo", glob=glob).content == "[no match]"
 
 
-@pytest.mark.parametrize("pattern", ["foo(", "a{2,1}", "(?=x)", "(a{1000}){1000}{1000}", "a\nb"])
-def test_a_bad_pattern_is_refused_with_the_reason(tool: Ripgrep, tmp_path: Path, pattern: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "reason"),
+    [
+        ("foo(", "unclosed group"),
+        ("a{2,1}", "repetition"),
+        ("(?=x)", "look-around"),
+        ("(a{1000}){1000}{1000}", "size limit"),
+        ("a\nb", "not allowed"),
+        ("a\0b", "NUL"),
+        ("a\ud800", "half of a character"),
+        ("a" * 200_000, "200,000 characters"),
+    ],
+)
+def test_a_bad_pattern_is_refused_with_the_reason(
+    tool: Ripgrep, tmp_path: Path, pattern: str, reason: str
+) -> None:
     write(tmp_path, "a", "x\n")
-    assert refusal(tool, pattern=pattern).code == "bad_pattern"
+    told = refusal(tool, pattern=pattern)
+    assert told.code == "bad_pattern"
+    assert reason in told.message
+    assert "--" not in told.message
+
+
+@pytest.mark.parametrize("glob", ["a\0", "a\ud800", "*" * 2000, "{a", "[", "{a,{b,c}"])
+def test_a_bad_glob_is_refused_with_the_reason(tool: Ripgrep, glob: str) -> None:
+    assert refusal(tool, pattern="x", glob=glob).code == "bad_glob"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_line(tool: Ripgrep, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbffoo\n")
+    (tmp_path / "b").write_bytes("foo\n".encode("utf-16"))
+    assert call(tool, pattern="^foo").content == "a:1: foo\nb:1: foo"
 
 
 @pytest.mark.parametrize("pattern", ["-x", "--files", "--pre=touch made"])

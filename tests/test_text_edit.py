@@ -66,6 +66,7 @@ def test_replacing_all_is_what_replacing_in_the_text_as_read_is(units: list[str]
     assert len(made.lines) == seen.count(old)
 
 
+@pytest.mark.report("FILE-01")
 @given(st.lists(st.sampled_from(["one", "two", ""]), min_size=1, max_size=8), PLAIN)
 def test_a_file_of_crlf_lines_stays_one(lines: list[str], new: str) -> None:
     before = "".join(line + "\r\n" for line in [*lines, "target"])
@@ -111,6 +112,7 @@ def test_overlapping_places_are_several() -> None:
     assert edit(b"x\r\nfoo\r\n", "\nfoo", "\nbar").data == b"x\r\nbar\r\n"
 
 
+@pytest.mark.report("FILE-14")
 def test_a_similar_region_is_shown_and_never_edited() -> None:
     before = b"begin\n    alpha = 1\n    beta = 2\nend\n"
     told = refused(before, "begin\n    alpha = 1\n    gamma = 3\nend\n", "x")

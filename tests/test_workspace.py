@@ -58,7 +58,7 @@ def test_a_workspace_reached_through_a_link_is_the_same_workspace(
     assert alias.resolve_inside(str(tmp_path / "alias" / "src")) == workspace.root / "src"
 
 
-@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", "a/" * 3000])
 def test_a_path_that_can_not_exist_is_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(ToolFailure) as caught:
         workspace.resolve_inside(path)

@@ -11,11 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from actors.files.git_directory import git_directory
 from actors.files.path_glob import PathGlob, compile_glob
 from actors.files.workspace import Workspace, os_failures
 from actors.tools.tool import ToolFailure
 
 DEADLINE_S = 30.0
+UNREADABLE = 2
+"""Exit status of rg when it could not read all, also when the names of a glob left it nothing to read."""
+MAX_GLOB = 1000
+"""Characters."""
 CHUNK = 1 << 18
 COMPLAINT_BYTES = 4096
 
@@ -53,9 +58,13 @@ def find_rg() -> str:
 def read_glob(glob: str) -> PathGlob | None:
     """Compile a glob as a model gave it; empty is none."""
     try:
+        if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in glob):
+            raise ValueError("it holds a NUL character or half of a character")
+        if len(glob) > MAX_GLOB:
+            raise ValueError(f"it has more than {MAX_GLOB} characters")
         return compile_glob(glob) if glob.strip() else None
     except ValueError as error:
-        message = f"The glob {glob!r} can not be read: {error}."
+        message = f"The glob {glob[:MAX_GLOB]!r} can not be read: {error}."
         raise ToolFailure("bad_glob", message, "Write it as *.py or src/**/*.{ts,tsx}.") from None
 
 
@@ -90,6 +99,7 @@ async def run_rg(
     with open(os.devnull, "rb") as nothing, os_failures("rg"):  # noqa: ASYNC230
         process = await asyncio.create_subprocess_exec(
             find_rg(),
+            *_excludes(folder),
             *arguments,
             cwd=folder,
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
@@ -112,6 +122,12 @@ async def run_rg(
         await asyncio.wait({complaint})
         if process.returncode is None:
             await _end(process)
+
+
+def _excludes(folder: Path) -> list[str]:
+    """Let rg read `info/exclude` where `.git` is a file, too: with --no-require-git 14.1 does not."""
+    place = git_directory(folder) if (folder / ".git").is_file() else None
+    return [f"--ignore-file={place / 'info' / 'exclude'}"] if place else []
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

@@ -21,6 +21,8 @@ _KINDS = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+MAX_PATH = 4096
+"""Characters; the system takes no more bytes."""
 _OWN = {".fido-plan.json": "update_plan"}
 """Files that only their owner writes, and the tool that asks it."""
 
@@ -67,6 +69,8 @@ class Workspace:
     def _resolve(self, given: str, folders: Collection[Path]) -> Path:
         if "\0" in given:
             raise ToolFailure("bad_path", "A path can not hold a NUL character.", "Correct the path.")
+        if len(given) > MAX_PATH:
+            raise ToolFailure("bad_path", f"A path may have {MAX_PATH} characters.", "Correct the path.")
         try:
             resolved = Path(os.path.realpath(self.root / given))
         except UnicodeEncodeError:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from actors.files.git_directory import git_directory
 from actors.files.regular import open_regular
 
 PATTERN: Final = ".fido-*"
@@ -35,29 +36,4 @@ def exclude(workspace: Path) -> bool:
 
 def _git_directory(workspace: Path) -> Path | None:
     """The directory that holds `info/exclude`; a worktree's is that of its main repository."""
-    for folder in (workspace, *workspace.parents):
-        found = _resolved(folder / ".git")
-        if found is not None:
-            return found
-    return None
-
-
-def _resolved(place: Path) -> Path | None:
-    """Follow a `.git` file as worktrees and submodules have one; None when this is no repository."""
-    if place.is_file():
-        link = _first_line(place)
-        if not link.startswith("gitdir:"):
-            return None
-        place = place.parent / link.removeprefix("gitdir:").strip()
-    if not (place / "HEAD").is_file():
-        return None
-    common = _first_line(place / "commondir")
-    return place / common if common else place
-
-
-def _first_line(path: Path) -> str:
-    try:
-        with open(open_regular(path), encoding="utf-8", errors="surrogateescape") as file:
-            return file.readline(4096).strip()
-    except OSError:
-        return ""
+    return next(filter(None, map(git_directory, (workspace, *workspace.parents))), None)

@@ -13,7 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from actors.files.path_glob import PathGlob
-from actors.files.rg import WALK, narrowed, read_glob, run_rg, search_place
+from actors.files.rg import UNREADABLE, WALK, RgEnd, narrowed, read_glob, run_rg, search_place
 from actors.files.workspace import Workspace, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
@@ -126,13 +126,15 @@ class ListFiles:
         end = await run_rg(arguments, self._workspace.root, listing.take)
         if end.complaint:
             raise ToolFailure("rg_failed", f"Listing failed: {end.complaint}", "Correct path or glob.")
-        return ToolOutput("\n".join(_told(listing, stopped=end.status is None)))
+        return ToolOutput("\n".join(_told(listing, end)))
 
 
-def _told(listing: Listing, *, stopped: bool) -> list[str]:
+def _told(listing: Listing, end: RgEnd) -> list[str]:
     lines = [f"{listing.files} files, {listing.size} bytes"]
-    if stopped:
+    if end.status is None:
         lines.append("[stopped at the time limit: the totals are not complete; choose a smaller folder]")
+    elif end.status == UNREADABLE and (listing.files or listing.glob is None):
+        lines.append("[some folders could not be read]")
     entries, hidden = _entries(listing)
     if hidden:
         lines += (_summary("by extension", listing.by_extension), _summary("by folder", listing.by_folder()))

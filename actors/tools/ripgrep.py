@@ -13,7 +13,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from actors.files.path_glob import PathGlob
-from actors.files.rg import DEADLINE_S, WALK, RgEnd, narrowed, read_glob, run_rg, search_place
+from actors.files.rg import DEADLINE_S, UNREADABLE, WALK, RgEnd, narrowed, read_glob, run_rg, search_place
 from actors.files.workspace import Workspace, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
@@ -22,11 +22,10 @@ MAX_RESULTS = 1000
 MAX_IN_FILE = 10_000
 """Matches after which rg leaves a file, so that one file's results fit into memory."""
 MAX_CONTEXT = 10
+MAX_PATTERN = 10_000
+"""Characters: an argument of a program has a limit of 128 KiB."""
 MAX_COLUMNS = 300
 MAX_BYTES = 32 << 10
-UNREADABLE = 2
-"""Exit status of rg when it could not read all, also when the names of a glob left it nothing to read."""
-
 FORMAT = (
     "--heading", "--null", "--with-filename", "--line-number", "--column", "--crlf",
     f"--max-count={MAX_IN_FILE}", f"--max-columns={MAX_COLUMNS}", "--max-columns-preview",
@@ -138,6 +137,13 @@ class Ripgrep:
 
 
 def _choices(given: RipgrepInput) -> list[str]:
+    """Arguments for what is sought. Raises `ToolFailure` for what can be no argument."""
+    if any(each == "\0" or "\ud800" <= each <= "\udfff" for each in given.pattern):
+        message = "The pattern holds a NUL character or half of a character: no line of text has one."
+        raise ToolFailure("bad_pattern", message, "Leave it out, or write a dot for any character.")
+    if len(given.pattern) > MAX_PATTERN:
+        message = f"The pattern has {len(given.pattern):,} characters; it may have {MAX_PATTERN:,}."
+        raise ToolFailure("bad_pattern", message, "Search for a part of it.")
     context = max(0, min(given.context, MAX_CONTEXT))
     return [
         f"--regexp={given.pattern}",
@@ -147,7 +153,7 @@ def _choices(given: RipgrepInput) -> list[str]:
 
 
 def _refused(pattern: str, complaint: str) -> ToolFailure:
-    reason = complaint.removeprefix("rg: ")
+    reason = complaint.removeprefix("rg: ").partition("\n\nConsider")[0]  # options that are not there
     return ToolFailure(
         "bad_pattern",
         f"rg can not search for {pattern!r}: {reason}",
