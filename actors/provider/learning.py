@@ -48,6 +48,22 @@ def _limit(quirks: Quirks, said: str) -> Iterator[Lesson]:
     yield Lesson(replace(quirks, limit_name=""), f"takes no {name}; its answers are not limited")
 
 
+def _output_limit(quirks: Quirks, said: str) -> Iterator[Lesson]:
+    if quirks.limit_name and "max_output_tokens" in said and re.search(_UNKNOWN, said):
+        yield Lesson(
+            replace(quirks, limit_name=""), "takes no max_output_tokens; its answers are not limited"
+        )
+
+
+def _sealed(quirks: Quirks, said: str) -> Iterator[Lesson]:
+    if "encrypted" not in said and "reasoning item" not in said:
+        return
+    if quirks.sealed == "all":
+        told = "does not take reasoning of another session; only this one's is sent back"
+        yield Lesson(replace(quirks, sealed="own"), told)
+    yield Lesson(replace(quirks, sealed="none"), "takes no sealed reasoning; none is sent back to it")
+
+
 def _usage(quirks: Quirks, said: str) -> Iterator[Lesson]:
     if quirks.stream_usage and ("stream_options" in said or "include_usage" in said):
         told = "takes no stream_options; tokens are estimated where it does not report them"
@@ -107,6 +123,8 @@ def _content(quirks: Quirks, said: str) -> Iterator[Lesson]:
 _FORMS: Final = {"null": "to be null", "empty": "to be an empty text", "absent": "to be left out"}
 _RULES: Final[tuple[Callable[[Quirks, str], Iterator[Lesson]], ...]] = (
     _limit,
+    _output_limit,
+    _sealed,
     _usage,
     _single,
     _ids,

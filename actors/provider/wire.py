@@ -31,6 +31,8 @@ class Quirks:
     """Whether it refuses two prompts in a row, and a prompt right behind a tool result."""
     short_ids: bool = False
     """Whether ids of calls have to be nine letters and digits."""
+    sealed: Literal["all", "own", "none"] = "all"
+    """Which sealed reasoning it takes back: all, only what it sealed for this process, or none (Responses)."""
     text_calls: bool = False
     """Whether a call that comes as tagged text in the answer is one."""
 
@@ -89,6 +91,19 @@ class Head(msgspec.Struct, frozen=True):
     tools: msgspec.Raw
     """The encoded array, as it was advertised."""
 
+    @property
+    def tool_names(self) -> tuple[str, ...]:
+        """The names of the tools, in order."""
+        return tuple(tool.function.name for tool in _read_tools(self.tools))
+
+
+class _Function(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Tool(msgspec.Struct, frozen=True):
+    function: _Function = _Function()
+
 
 def read_head(head: bytes) -> Head:
     """Read what a conversation begins with."""
@@ -96,3 +111,4 @@ def read_head(head: bytes) -> Head:
 
 
 _read_head: Final = msgspec.json.Decoder(Head).decode
+_read_tools: Final = msgspec.json.Decoder(tuple[_Tool, ...]).decode
