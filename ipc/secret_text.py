@@ -42,8 +42,9 @@ _RULES: Final = tuple(
         r"()-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)()",
         rf"{_START}((?:{_NAMES}|(?:set-)?cookie){_QUOTED}()",
         rf"""{_START}((?:{_NAMES}){_GAP}[:=]{_GAP}["']){_VALUE}[^"'\r\n]{{1,8192}}()""",
-        rf"{_START}((?:{_NAMES}){_GAP}[:=]{_GAP}(?:(?:bearer|basic|token|digest)\s{{1,4}}+)?)"
-        rf"""{_VALUE}[^\s"'\\,;&]{{8,8192}}()""",
+        rf"{_START}((?:proxy-)?authorization{_GAP}[:=]{_GAP}(?:bearer|basic|token|digest)\s{{1,4}}+)"
+        rf"""{_VALUE}[^\s"'\\,;&]{{1,8192}}()""",
+        rf"""{_START}((?:{_NAMES}){_GAP}[:=]{_GAP}){_VALUE}[^\s"'\\,;&]{{8,8192}}()""",
         rf"""{_START}((?:set-)?cookie{_GAP}:{_GAP}){_VALUE}[^\r\n"']{{1,8192}}()""",
         rf"{_START}((?:bearer|basic)\s{{1,4}}+){_VALUE}[a-z0-9._~+/=-]{{12,8192}}()",
         rf"(?i)(?<![a-z0-9+.-])([a-z][a-z0-9+.-]{{0,20}}://){_VALUE}[^/\s:@]{{0,256}}:[^/\s@]{{1,512}}(@)",
