@@ -14,6 +14,7 @@ from actors.compaction.memory import Memory
 from actors.conversation import Conversation
 from actors.delegation.delegator import Delegator
 from actors.delegation.requirement import Standing, standing
+from actors.delegation.subagent import Unwatched
 from actors.directories import user_file
 from actors.files.workspace import Workspace
 from actors.invocation import InvocationGuard
@@ -21,6 +22,7 @@ from actors.opening import Opened, open_session
 from actors.permissions.approvals import Approvals
 from actors.permissions.grants import Grant
 from actors.permissions.keeping import keep
+from actors.permissions.unasked import Unasked
 from actors.plan.client import PlanClient
 from actors.provider.interface import Provider
 from actors.provider.opening import open_provider
@@ -122,6 +124,7 @@ async def assemble(
         conversation,
         wall.problem,
         redactor.content,
+        InvocationGuard(web, Unasked(approvals.verdict, recorder), Unwatched(), redactor.content),
     )
     plans = PlanClient(
         actor.link(place.mailbox("plan_store")), recorder.plan_written, session_id, ledger.deeds

@@ -21,6 +21,7 @@ ROOT = Path(__file__).parent.parent
 NAMES = [
     "ask_user",
     "bash_exec",
+    "browse_url",
     "delegate",
     "list_files",
     "mkdir",
@@ -30,6 +31,7 @@ NAMES = [
     "rm",
     "rmdir",
     "update_plan",
+    "websearch",
 ]
 PLAIN_WORDS = {"type", "description", "enum", "items", "properties", "required"}
 FIRST_REQUEST_LIMIT = 12 * 1024

@@ -27,6 +27,7 @@ from ipc.messages import ModelAnswer, ToolCall
 from tests.fakes import chat_rules
 
 AGENT = "subagent-7f3a"
+READING = ("read", "web")
 HEAD = encode_head("m", b"[]", {"stream": True})
 PARENTS = [encode_system("be good"), encode_user("what is the licence?")]
 
@@ -115,7 +116,7 @@ def test_a_request_that_leaves_a_call_without_its_result_is_refused(made: Fork) 
         made.extended([*made.opening, encode_assistant("", answer.tool_calls)], [answer])
 
 
-@pytest.mark.parametrize("name", sorted(name for name, effect in EFFECTS.items() if effect != "read"))
+@pytest.mark.parametrize("name", sorted(name for name, effect in EFFECTS.items() if effect not in READING))
 def test_a_call_that_does_more_than_read_must_carry_exactly_its_refusal(made: Fork, name: str) -> None:
     answer = says("", call("x", name))
     asked = [*made.opening, encode_assistant("", answer.tool_calls)]
@@ -200,7 +201,7 @@ def test_whatever_the_model_answers_an_honest_worker_gets_through_and_a_strict_s
             continue
         worker.append_answer(says(text, *map(sendable, calls)))
         for each, (name, _, content) in zip(calls, wished, strict=True):
-            worker.append_result(each.id, content if EFFECTS.get(name, "read") == "read" else refused(name))
+            worker.append_result(each.id, content if EFFECTS.get(name, "read") in READING else refused(name))
     body = made.extended(worker.tail, relayed).body()
     chat_rules.check(chat_rules.parse(body))
     assert body.endswith(b",".join(worker.tail) + CLOSING)

@@ -60,7 +60,7 @@ def test_a_subagent_reads_and_comes_to_its_end(workspace: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sorted(name for name, effect in EFFECTS.items() if effect not in ("read", "delegate"))
+    "name", sorted(name for name, effect in EFFECTS.items() if effect not in ("read", "web", "delegate"))
 )
 def test_whatever_does_more_than_read_is_denied_as_a_normal_result(workspace: Path, name: str) -> None:
     wish = calls(name, path="LICENSE", command="rm LICENSE", question="?", reason="x", items=[])

@@ -29,6 +29,7 @@ from actors.session.recorder import Recorder
 from actors.settings.tables import Delegation as Limits
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
+from actors.turn import Invoker
 from ipc.endpoints import RunPlace
 from ipc.errors import IpcError, LocalFault, PeerGone, PlaceError
 from ipc.mailbox import CommandHandler, Link
@@ -88,8 +89,12 @@ class Delegator:
         conversation: Callable[[], Conversation],
         barred: Problem | None = None,
         redact: Callable[[str], str] = str,
+        web: Invoker | None = None,
     ) -> None:
-        """`barred` says why nothing may be delegated here; `redact` is for what a worker's tools found."""
+        """`barred` says why nothing may be delegated here; `redact` is for what a worker's tools found.
+
+        `web` makes the calls to the web that a subagent wants made.
+        """
         self._place = place
         self._connect = connect
         self._publish = publish
@@ -99,6 +104,7 @@ class Delegator:
         self._conversation = conversation
         self._barred = barred
         self._redact = redact
+        self._web = web
         self._workspace = Workspace(Path(place.run.workspace))
         self._one_at_a_time = asyncio.Lock()
         self._agent_ids: set[str] = set()
@@ -133,7 +139,9 @@ class Delegator:
             course=course,
             activity=activity,
             witness=witness,
-            relay=Relay(frozen, course, witness, self._provider, self._recorder, limits, self._redact),
+            relay=Relay(
+                frozen, course, witness, self._provider, self._recorder, limits, self._redact, self._web
+            ),
         )
 
     async def _run(self, one: _Delegation) -> None:

@@ -5,7 +5,8 @@ Rules
 Each message is decoded and encoded again, so nothing but plain, paired messages gets through; the bytes of an
 honest worker come out as they went in. An answer is one that the parent relayed itself. A call that does more
 than read carries the refusal that the worker's guard must have given. A prompt is one of the two that there
-are. The results of reading calls are the worker's own word.
+are. The results of reading calls are the worker's own word, those from the web included: what may be asked of
+the web was decided when it was asked.
 """
 
 from collections.abc import Callable, Iterable

@@ -13,8 +13,11 @@ INTERRUPTED: Final = failure("cancelled", "The turn was cancelled.")
 
 
 def refusal(agent_id: str, name: str, effect: Effect) -> ToolResult | None:
-    """The result of a call that a subagent may not make; null when the call only reads."""
-    if effect == "read":
+    """The result of a call that a subagent may not make; null when the call only reads.
+
+    A call that reads the web is one of these: its parent makes it, and decides on it.
+    """
+    if effect in ("read", "web"):
         return None
     if effect == "delegate":
         return ToolResult(nested_failure(agent_id), "denied", NESTED)

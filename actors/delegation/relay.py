@@ -4,10 +4,11 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from actors.conversation import Conversation, encode_user
 from actors.delegation.course import Course
+from actors.delegation.errands import Errands, NotItsCallError
 from actors.delegation.fork import Fork
 from actors.delegation.gate import BadTail
 from actors.delegation.problems import OF_THE_WORKER, OUT_OF_TIME, lost
@@ -16,6 +17,7 @@ from actors.delegation.wording import PROMPTS
 from actors.provider.interface import Provider, ProviderError
 from actors.session.recorder import Recorder
 from actors.settings.tables import Delegation as Limits
+from actors.turn import Invoker
 from ipc.errors import IpcError
 from ipc.mailbox import Answer, Peer, refuse
 from ipc.messages import (
@@ -23,6 +25,7 @@ from ipc.messages import (
     AnyCommand,
     CompleteModel,
     FinishDelegation,
+    InvokeTool,
     ModelAnswer,
     ModelCompleted,
     ModelStreamed,
@@ -30,6 +33,8 @@ from ipc.messages import (
     Pong,
     Problem,
     Refused,
+    ToolCall,
+    ToolInvoked,
     Usage,
     WorkerFault,
 )
@@ -54,7 +59,9 @@ class Relay:
         recorder: Recorder,
         limits: Limits,
         redact: Callable[[str], str] = str,
+        web: Invoker | None = None,
     ) -> None:
+        """`web` makes the worker's calls to the web; without one it has none."""
         self._fork = fork
         self._course = course
         self._witness = witness
@@ -63,6 +70,7 @@ class Relay:
         self._limits = limits
         self._redact = redact
         self._request: asyncio.Task[ModelCompleted | Refused] | None = None
+        self._errands = Errands(web)
         self._is_last = False
 
     def serve(self, command: AnyCommand, peer: Peer) -> Answer:
@@ -70,13 +78,17 @@ class Relay:
         match command:
             case Ping():
                 return Pong(actor="parent", pid=os.getpid(), refused={})
-            case CompleteModel(agent_id=agent_id) | FinishDelegation(agent_id=agent_id) if (
-                agent_id != self._fork.agent_id
-            ):
+            case (
+                CompleteModel(agent_id=agent_id)
+                | InvokeTool(agent_id=agent_id)
+                | FinishDelegation(agent_id=agent_id)
+            ) if agent_id != self._fork.agent_id:
                 self._course.lose("The worker misbehaved: it spoke for another delegation.")
                 return Refused(code="not_for_me", message="This is not your delegation.")
             case CompleteModel(tail=tail):
                 return self._complete(tail, peer)
+            case InvokeTool(call=call):
+                return self._invoke(call)
             case FinishDelegation(fault=fault):
                 self._finish(fault)
                 return Accepted()
@@ -103,16 +115,30 @@ class Relay:
 
     def hand_in(self) -> None:
         """Stop the running request, unless it is for the result: what is left of the time is for that."""
+        self._errands.stop()
         if self._is_asking and not self._is_last:
             self._witness.stopped(out_of_time=True)
-            self.stop()
+            self._stop_asking()
 
-    def stop(self) -> "set[asyncio.Task[ModelCompleted | Refused]]":
-        """Stop the running request, if there is one; it is done as soon as nothing of it is left."""
+    def stop(self) -> "set[asyncio.Future[Any]]":
+        """Stop what is running for the worker; each is done as soon as nothing of it is left."""
+        return {*self._errands.stop(), *self._stop_asking()}
+
+    def _stop_asking(self) -> "set[asyncio.Task[ModelCompleted | Refused]]":
         if self._request is None:
             return set()
         self._request.cancel()
         return {self._request}
+
+    async def _invoke(self, call: ToolCall) -> ToolInvoked | Refused:
+        """Make a call to the web for the worker, which has no network."""
+        if self._course.ended.is_set():
+            return Refused(code="ended", message="This delegation has ended.")
+        try:
+            return await self._errands.run(call, self._witness.relayed)
+        except NotItsCallError:
+            self._course.lose("The worker misbehaved: it asked for a call that its model did not make.")
+            return Refused(code="not_its_call", message="The model did not make this call, or not now.")
 
     @property
     def _is_asking(self) -> bool:

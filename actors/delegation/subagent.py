@@ -9,6 +9,7 @@ from actors.conversation import Conversation, encode_user
 from actors.delegation.objects import has_result
 from actors.delegation.policy import refusal
 from actors.delegation.problems import OUT_OF_TIME
+from actors.delegation.relayed_calls import RelayedCalls
 from actors.delegation.shortener import TailShortener
 from actors.delegation.wording import HAND_IN, REPAIR
 from actors.invocation import AnyTool, InvocationGuard
@@ -39,8 +40,8 @@ class Subagent:
         self._fork = start.fork
         self._conversation = Conversation(b"", start.opening)
         self._shortener = TailShortener(len(start.opening))
-        guard = InvocationGuard(tools, _Open(), _Unwatched())
-        self._invoker = ReadOnlyInvoker(start.agent_id, effects, guard)
+        guard = InvocationGuard(tools, _Open(), Unwatched())
+        self._invoker = ReadOnlyInvoker(start.agent_id, effects, guard, RelayedCalls(peer, start.agent_id))
         self._time_is_up = asyncio.Event()
 
     def receive(self, event: StreamEvent) -> None:
@@ -74,7 +75,7 @@ class Subagent:
             self._conversation,
             self._provider,
             invoker,
-            _Unwatched(),
+            Unwatched(),
             max_rounds=max_rounds,
             compactor=self._shortener,
         )
@@ -83,17 +84,26 @@ class Subagent:
 class ReadOnlyInvoker:
     """Lets through what only reads; the catalog stays whole, so every other call gets its refusal here."""
 
-    def __init__(self, agent_id: str, effects: Mapping[str, Effect], guard: InvocationGuard) -> None:
+    def __init__(
+        self, agent_id: str, effects: Mapping[str, Effect], guard: InvocationGuard, web: RelayedCalls
+    ) -> None:
+        """`web` carries out what needs a network, which this process has none of."""
         self._agent_id = agent_id
         self._effects = effects
         self._guard = guard
+        self._web = web
 
     def is_parallel(self, call: ToolCall) -> bool:
         return self._guard.is_parallel(call)
 
     async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
-        refused = refusal(self._agent_id, call.name, self._effects.get(call.name, "read"))
-        return refused or await self._guard.invoke(call, cut_off=cut_off)
+        effect = self._effects.get(call.name, "read")
+        refused = refusal(self._agent_id, call.name, effect)
+        if refused is not None:
+            return refused
+        if effect == "web":
+            return await self._web.invoke(call)
+        return await self._guard.invoke(call, cut_off=cut_off)
 
 
 class _NoTools:
@@ -113,7 +123,7 @@ class _Open:
         return None
 
 
-class _Unwatched:
+class Unwatched:
     """Observer and watcher of what is private: the parent relays the model, and sees what it may see."""
 
     def on_stream(self, event: StreamEvent) -> None: ...

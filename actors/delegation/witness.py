@@ -20,6 +20,7 @@ from actors.provider.interface import ProviderError
 from actors.provider.stream import ANSWER_LIMIT
 from actors.session.history import add_usage
 from actors.tools.tool import ToolFailure
+from actors.web.urls import host_of
 from ipc.messages import ModelAnswer, Problem, RetryScheduled, StreamEvent, TextDelta, ToolCall, Usage
 
 MAX_TEXTS: Final = ANSWER_LIMIT
@@ -155,9 +156,12 @@ class Witness:
         return call.name, (refused.display if refused else self._subject(call)) + more
 
     def _subject(self, call: ToolCall) -> str:
-        """The path that a call names, if it is there; whatever else a model writes stays private."""
+        """The path that a call names, if it is there, or the host that it asks; all else stays private."""
         try:
-            path = argument_object(call).get("path")
+            given = argument_object(call)
+            if EFFECTS.get(call.name) == "web":
+                return host_of(str(given.get("url", "")))
+            path = given.get("path")
             if not isinstance(path, str) or not path:
                 return ""
             return self._workspace.relative(self._workspace.resolve_existing(path))

@@ -18,7 +18,7 @@ class Asker(Protocol):
 class AskUserInput(ToolInput):
     """A question and answers to choose from."""
 
-    question: str = Field(description="One question")
+    question: str
     options: list[str] = Field([], description="Suggested answers")
 
 

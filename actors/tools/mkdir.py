@@ -4,8 +4,6 @@ import os
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
-
 from actors.files.workspace import Workspace, os_failures, shown
 from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
@@ -14,7 +12,7 @@ from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOu
 class MkdirInput(ToolInput):
     """Which folder."""
 
-    path: str = Field(description="Folder")
+    path: str
 
 
 class Mkdir:

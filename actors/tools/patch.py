@@ -23,10 +23,10 @@ from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOu
 class PatchInput(ToolInput):
     """What is to be replaced by what."""
 
-    path: str = Field(description="File")
+    path: str
     old_text: str = Field(description="Exact text; empty to create the file")
-    new_text: str = Field(description="Text to put there")
-    replace_all: bool = Field(False, description="Replace every occurrence")
+    new_text: str
+    replace_all: bool = False
 
 
 class Patch:

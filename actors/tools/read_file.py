@@ -21,7 +21,7 @@ MAX_FILE_BYTES = 64 << 20
 class ReadFileInput(ToolInput):
     """A file and a range of its lines."""
 
-    path: str = Field(description="File")
+    path: str
     offset: int = Field(1, description="First line, from 1")
     limit: int = Field(MAX_LINES, description="Most lines")
 

@@ -3,8 +3,6 @@
 import stat
 from typing import ClassVar
 
-from pydantic import Field
-
 from actors.files.workspace import Workspace, os_failures, shown
 from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
@@ -13,7 +11,7 @@ from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOu
 class RmInput(ToolInput):
     """Which file."""
 
-    path: str = Field(description="File or link")
+    path: str
 
 
 class Rm:

@@ -16,8 +16,8 @@ from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOu
 class RmdirInput(ToolInput):
     """Which folder, and whether it may be full."""
 
-    path: str = Field(description="Folder")
-    recursive: bool = Field(False, description="Remove its content, too")
+    path: str
+    recursive: bool = Field(False, description="With its content")
 
 
 class Rmdir:
