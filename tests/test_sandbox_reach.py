@@ -150,3 +150,15 @@ def test_a_file_that_is_named_as_ignore_rules_is_open(tmp_path: Path) -> None:
     mine, above = written(tmp_path / "home/mine"), written(tmp_path / ".ignore")
     (tmp_path / "workspace").mkdir()
     assert outcomes(tmp_path / "home", tmp_path / "workspace", mine, above) == ["read"] * 2
+
+
+def test_what_a_linked_worktree_excludes_can_be_read_and_nothing_else_of_its_repository(
+    tmp_path: Path,
+) -> None:
+    home, workspace, repository = tmp_path / "home", tmp_path / "linked", tmp_path / "main" / ".git"
+    linked = repository / "worktrees" / "linked"
+    written(linked / "HEAD")
+    written(linked / "commondir", "../..\n")
+    written(workspace / ".git", f"gitdir: {linked}\n")
+    paths = written(repository / "info" / "exclude"), written(repository / "config")
+    assert outcomes(home, workspace, *paths) == ["read", CLOSED]

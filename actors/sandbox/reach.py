@@ -10,6 +10,7 @@ from typing import Final
 
 import actors
 import ipc
+from actors.files.git_directory import git_directory
 from actors.files.rg import find_rg
 from actors.sandbox.landlock import (
     CHANGE,
@@ -117,7 +118,9 @@ def _program() -> Iterator[Allowed]:
 
 
 def _ignore_rules(workspace: Path) -> Iterator[Allowed]:
-    """Those of the folders around the workspace, as rg reads them; anybody may have put a symlink there."""
+    """Those outside of the workspace, as rg reads them; anybody may have put a symlink there."""
+    if repository := git_directory(workspace):
+        yield Allowed(repository / "info" / "exclude", READ_FILE, follow=False)
     for folder in workspace.parents:
         for name in _IGNORE_FILES:
             yield Allowed(folder / name, READ_FILE, follow=False)
