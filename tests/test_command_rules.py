@@ -32,7 +32,8 @@ def shell(command: str, otherwise: Answer = "ask", **patterns: Answer) -> Answer
     [
         "git statusfoo", "git status; rm -rf .", "git status && ls", "git status|sh", "git status & ls",
         "git status\nls", "git status $(ls)", "git status `ls`", "git status > x", "git status <x",
-        "git status <<< x", "git status <<EOF\nx\nEOF", "git status <(ls)", "git status 2> x", "git status &> x",
+        "git status <<< x", "git status <<EOF\nx\nEOF", "git status <(ls)", "git status 2> x",
+        "git status &> x",
         "GIT_DIR=x git status", "X=1; git status", "export X=1; git status", "git() { ls; }; git status",
         "for PATH in /tmp; do git status; done", "git status *", "git status ~", "git status $X",
         'git status "$X"', "./git status", "time git status", "env git status", "git status {a,b}",
@@ -49,11 +50,13 @@ def test_a_pattern_means_its_own_words_and_nothing_more(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "git status", "  git   status\t", "git 'status'", '"git" sta"tus"', "git status\n", "git status; git status",
-        "git status && git status || git status", "git status | git status", "(git status)", "{ git status; }",
+        "git status", "  git   status\t", "git 'status'", '"git" sta"tus"', "git status\n",
+        "git status; git status",
+        "git status && git status || git status", "git status | git status", "(git status)",
+        "{ git status; }",
         "! git status", "git status # all of it", "git status &", "if git status; then git status; fi",
         "while git status; do git status; done", "git status 2>/dev/null", "git status >/dev/null 2>&1",
-        "git status </dev/null", "git > /dev/null status", "git status \\\n", "git status >&-",
+        "git status </dev/null", "git > /dev/null status", "git \\\nstatus", "git status >&-",
     ],
 )  # fmt: skip
 def test_a_line_of_nothing_but_allowed_commands_is_allowed_however_it_is_written(command: str) -> None:
@@ -84,26 +87,38 @@ def test_a_denial_wins_and_then_the_narrower_pattern() -> None:
 
 DENIED: dict[str, Answer] = {"git push *": "deny", "git fetch": "ask"}
 PUSHES = [
-    "git push x", "git push x\n", "\ngit push", "true; git push x", "git push x\ntrue", "$(git push x)", "a | git push",
+    "git push x", "git push x\n", "\ngit push", "true; git push x", "git push x\ntrue", "$(git push x)",
+    "a | git push",
     "`git push`", "echo \"$(git push)\"", "a <(git push)", "a > >(git push)", "(git push)", "{ git push; }",
-    "f() { git push; }; f", "if a; then git push; fi", "for x in a; do git push; done", "case a in a) git push;; esac",
-    "while a; do git push; done", "[[ $(git push) ]]", "x=$(git push)", "export X=$(git push)", "a ${x:-$(git push)}",
+    "f() { git push; }; f", "if a; then git push; fi", "for x in a; do git push; done",
+    "case a in a) git push;; esac",
+    "while a; do git push; done", "[[ $(git push) ]]", "x=$(git push)", "export X=$(git push)",
+    "a ${x:-$(git push)}",
     "a $(( $(git push) ))", "cat <<E\n$(git push)\nE", "cat <<E | git push\nx\nE", "a <<< $(git push)",
-    "X=1 git push", "git push > x", "git > x push", "git 2>&1 push", "! git push", "git push &", "coproc git push",
-    "'git' \"push\"", "g'i't push", "/usr/bin/git push", "./git push", "git -C x push", "git -c a=b --no-pager push",
-    "git --git-dir=x push", "env X=1 git push", "env -i -u A X=1 git push", "sudo git push", "sudo -u bob git push",
+    "X=1 git push", "git push > x", "git > x push", "git 2>&1 push", "! git push", "git push &",
+    "coproc git push",
+    "'git' \"push\"", "g'i't push", "/usr/bin/git push", "./git push", "git -C x push",
+    "git -c a=b --no-pager push",
+    "git --git-dir=x push", "env X=1 git push", "env -i -u A X=1 git push", "sudo git push",
+    "sudo -u bob git push",
     "timeout 5 git push", "timeout -k 1 5s git push", "nohup git push &", "time git push", "time -p git push",
-    "nice -n 5 git push", "xargs git push", "find . -exec git push {} \\;", "command git push", "exec git push",
-    "builtin command git push", "setsid git push", "stdbuf -oL git push", "sh -c 'git push'", 'bash -lc "git push"',
-    "sh -c 'true; git push'", "sudo sh -c 'git push'", "sh -c 'sh -c \"git push\"'", "eval git push", "eval 'git push'",
-    "trap 'git push' EXIT", "alias x='git push'; x", "env -S 'git push'", "watch 'git push'", "su -c 'git push'",
+    "nice -n 5 git push", "xargs git push", "find . -exec git push {} \\;", "command git push",
+    "exec git push",
+    "builtin command git push", "setsid git push", "stdbuf -oL git push", "sh -c 'git push'",
+    'bash -lc "git push"',
+    "sh -c 'true; git push'", "sudo sh -c 'git push'", "sh -c 'sh -c \"git push\"'", "eval git push",
+    "eval 'git push'",
+    "trap 'git push' EXIT", "alias x='git push'; x", "env -S 'git push'", "watch 'git push'",
+    "su -c 'git push'",
     "ssh host git push", "xargs -n1 sh -c 'git push'", "git \\\n push", "git push ${X}", "git push 'unended",
 ]  # fmt: skip
 HIDING = [
-    "git push'", "git $X", "git $X x", "$X push", "$X", "git pu{sh,ll}", "git pu[s]h", "git pus?", "git -C $X $Y",
+    "git pull 'unended", "git $X", "git $X x", "$X push", "$X", "git pu{sh,ll}", "git pu[s]h", "git pus?",
+    "git -C $X $Y",
     "eval $X", "sh -c $X", 'sh -c "git $X"', "sh <<< x", "echo 'git push' | sh", "sh < x", "sh -s", "sh <(a)",
     "xargs git", "xargs sh -c '{}'", "sudo $X", "git pus\\\nh", "gi\\\nt push", "git\x00push", "(git status",
-    "$'git' push", "git $'push'", "\\git push", "f() { \"$@\"; }; f git push", "sudo bash", "git" + " " * 5000 + "push",
+    "$'git' push", "git $'push'", "\\git push", "f() { \"$@\"; }; f git push", "sudo bash",
+    "git" + " " * 5000 + "push",
     "sh -c 'sh -c \"sh -c \\\"sh -c git\\\"\"'",
 ]  # fmt: skip
 
@@ -126,8 +141,10 @@ def test_yolo_asks_for_nothing_else() -> None:
     rules = Rules.build({}, DENIED)
     plain = [
         "ls", "git fetch", "git pull; ls > x", "rm $X", "echo git push", "grep 'git push' *.md", "X=$Y make",
-        "for f in *; do wc $f; done", "timeout 5 pytest -q", "python -c 'import os'", "cat <<E > x\ngit push\nE",
-        "git log --grep push", "git commit -m 'git push'", "xargs grep x", "find . -name '*.py'", "sh build.sh push",
+        "for f in *; do wc $f; done", "timeout 5 pytest -q", "python -c 'import os'",
+        "cat <<E > x\ngit push\nE",
+        "git log --grep push", "git commit -m 'git push'", "xargs grep x", "find . -name '*.py'",
+        "sh build.sh push",
     ]  # fmt: skip
     assert {command for command in plain if main(command, "yolo", rules).answer != "allow"} == set()
     assert {main(command, "yolo").answer for command in HIDING} == {"allow"}
@@ -152,7 +169,7 @@ def test_an_interpreter_that_is_allowed_by_its_name_runs_nothing_that_the_line_g
     for command in ("python -c x", "python x", "python <x", "python <<< x", "python <<E\nx\nE", "python3"):
         assert shell(command, python="allow") == "ask"
     assert shell("echo x | python", python="allow", **{"echo *": "allow"}) == "ask"
-    assert shell("python | cat", python="allow", **{"cat": "allow"}) == "allow"
+    assert shell("python | cat", python="allow", **{"cat *": "allow"}) == "allow"
 
 
 def test_interpreters_are_known_with_path_and_version() -> None:
@@ -239,9 +256,13 @@ def test_the_words_of_every_command_of_a_line_are_what_a_real_shell_says(
     line = read_line(text)
     if not (line.is_clear and line.is_plain) or any(None in each.words for each in line.commands):
         return
-    script = f"HOME=/elsewhere; show() {{ printf '%s\\0' \"$@\" '' >&2; }}; {text}"
+    script = (
+        f"HOME=/elsewhere; exec 3>&1; show() {{ printf '%s\\0' show \"$@\" >&3; printf '\\1' >&3; }}; {text}"
+    )
     told = subprocess.run(["bash", "-c", script], capture_output=True, check=False, stdin=subprocess.DEVNULL)
-    seen = told.stderr.decode().split("\0\0")[:-1]
-    expected = ["\0".join(str(word) for word in each.words[1:]) for each in line.commands]
-    if operator not in ("||", "|"):
+    seen = told.stdout.decode().split("\0\1")[:-1]
+    expected = [
+        "\0".join(("show", *map(str, each.words[1:]))) for each in line.commands if each.words[0] == "show"
+    ]
+    if operator not in ("||", "|") and "syntax error" not in told.stderr.decode():
         assert seen == expected

@@ -203,10 +203,13 @@ def _is_operand(word: str | None) -> bool:
 
 def _behind_options(words: Sequence[str | None]) -> list[int]:
     """Where what follows the program can begin: behind options, each of which may have a value."""
-    places, at = {1}, 1
-    while at < len(words) and ((word := words[at]) is None or word.startswith("-")):
-        places |= {at + 1, at + 2}
-        at += 1
+    places, waiting = {1}, [1]
+    while waiting:
+        at = waiting.pop()
+        if at < len(words) and ((word := words[at]) is None or word.startswith("-")):
+            found = {at + 1, at + 2} - places
+            places |= found
+            waiting += found
     return sorted(place for place in places if place <= len(words))
 
 

@@ -115,8 +115,8 @@ def decide(
         next_step = "Describe the change; the user can switch the mode."
         return Verdict("deny", "mode", mode, "denied_by_mode", message, next_step)
     grant = grant_for(tool, subject, by_rule=by == "rule")
-    if judged.answer == "ask" and grant in grants:
-        return Verdict("allow", "grant")
+    if judged.answer == "ask" and grant is not None and grant in grants:
+        return Verdict("allow", "grant", grant.words)
     match mode:
         case "plan" | "agent":
             return Verdict(judged.answer, by, judged.because, subject=subject, grant=grant)

@@ -5,7 +5,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import BaseModel
 
@@ -98,6 +98,8 @@ def _put(
 def _table_of(model: type[BaseModel], key: str) -> type[BaseModel] | None:
     """The model of a nested table, none when the field is a plain value or a free table."""
     annotation = model.model_fields[key].annotation
+    if get_origin(annotation) is dict:
+        return None
     candidates = (annotation, *getattr(annotation, "__args__", ()))
     return next((kind for kind in candidates if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 

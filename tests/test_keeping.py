@@ -1,0 +1,145 @@
+"""A grant for good: what becomes of a person's config.toml."""
+
+import multiprocessing
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.permissions.grants import Grant
+from actors.permissions.keeping import NotKept, keep
+from actors.permissions.policy import decide
+from actors.permissions.subject import Subject
+from actors.settings.settings import Settings, load
+from tests.fakes.places import short_directory
+
+MAKE = Grant("command_lines", 'make "a" && ls > x\ntrue')
+BEFORE = """# mine
+model = "m"  # the good one
+
+[permissions.commands]
+"git status" = "allow"   # of course
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "fido" / "config.toml"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / 'wörk "space"'
+    folder.mkdir()
+    return folder
+
+
+def loaded(config: Path, workspace: Path, **flags: object) -> Settings:
+    return load(flags, {"XDG_CONFIG_HOME": str(config.parent.parent)}, workspace)
+
+
+def allows(settings: Settings, command: str) -> bool:
+    rules, subject = settings.permissions.rules, Subject(command=command)
+    return decide("bash_exec", "execute", mode="agent", rules=rules, subject=subject).answer == "allow"
+
+
+def test_a_grant_is_read_back_for_its_workspace_alone(config: Path, workspace: Path, tmp_path: Path) -> None:
+    told = keep(MAKE, workspace, config)
+    keep(Grant("tools", "patch"), workspace, config)
+    keep(Grant("hosts", "docs.python.org"), workspace, config)
+    keep(Grant("paths", "a/b.lock"), workspace, config)
+    assert str(config) in told
+    assert stat.S_IMODE(config.stat().st_mode) == 0o600
+    kept = loaded(config, workspace).permissions
+    assert kept.tools == {"patch": "allow"}
+    assert kept.hosts == {"docs.python.org": "allow"}
+    assert kept.paths == {"a/b.lock": "allow"}
+    assert allows(loaded(config, workspace), MAKE.name)
+    assert loaded(config, tmp_path).permissions.tools == {}
+    assert "workspaces" in loaded(config, workspace).source("permissions.tools.patch")
+
+
+def test_comments_order_mode_and_a_link_stay(config: Path, workspace: Path, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text(BEFORE, encoding="utf-8")
+    real.chmod(0o640)
+    config.parent.mkdir(parents=True)
+    config.symlink_to(real)
+    keep(MAKE, workspace, config)
+    keep(MAKE, workspace, config)
+    assert config.is_symlink()
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    text = real.read_text(encoding="utf-8")
+    assert text.startswith(BEFORE)
+    assert text.count("make") == 1
+    assert allows(loaded(config, workspace), "git status")
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith(".")] == []
+
+
+def test_flags_and_the_workspace_of_a_person_count_more_than_the_rest_of_their_file(
+    config: Path, workspace: Path
+) -> None:
+    config.parent.mkdir(parents=True)
+    config.write_text('[permissions.tools]\npatch = "ask"\nrm = "deny"\n', encoding="utf-8")
+    keep(Grant("tools", "patch"), workspace, config)
+    assert loaded(config, workspace).permissions.tools == {"patch": "allow", "rm": "deny"}
+    assert loaded(config, workspace, deny=["patch"]).permissions.tools["patch"] == "deny"
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["model = ", 'workspaces = "x"\n', "[workspaces]\n'WS' = 1\n", "\ufeffmodel = 'x'", "a = 1\na = 2"],
+)
+def test_a_file_that_can_not_be_read_is_left_as_it_is(config: Path, workspace: Path, before: str) -> None:
+    config.parent.mkdir(parents=True)
+    config.write_text(before.replace("WS", str(workspace)), encoding="utf-8")
+    bytes_before = config.read_bytes()
+    with pytest.raises(NotKept, match=r"config\.toml"):
+        keep(MAKE, workspace, config)
+    assert config.read_bytes() == bytes_before
+
+
+def test_what_is_no_file_or_stands_in_no_folder_is_said(config: Path, workspace: Path) -> None:
+    config.parent.mkdir(parents=True)
+    os.mkfifo(config)
+    with pytest.raises(NotKept, match="no regular file"):
+        keep(MAKE, workspace, config)
+    config.unlink()
+    config.parent.rmdir()
+    config.parent.write_text("", encoding="utf-8")
+    with pytest.raises(NotKept, match="Make it writable"):
+        keep(MAKE, workspace, config)
+
+
+def _keep_many(workspace: Path, config: Path, number: int) -> None:
+    for each in range(5):
+        keep(Grant("command_lines", f"make {number} {each}"), workspace, config)
+
+
+def test_of_grants_given_in_several_sessions_at_once_none_is_lost(config: Path, workspace: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    writers = [context.Process(target=_keep_many, args=(workspace, config, number)) for number in range(3)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(30)
+        assert writer.exitcode == 0
+    assert len(loaded(config, workspace).permissions.command_lines) == 15
+
+
+@settings(max_examples=25)
+@given(st.text(min_size=1, max_size=30))
+def test_any_command_line_is_read_back_as_it_was(line: str) -> None:
+    with short_directory() as folder:
+        config, workspace = folder / "config" / "fido" / "config.toml", folder / "w"
+        workspace.mkdir()
+        try:
+            keep(Grant("command_lines", line), workspace, config)
+        except NotKept:
+            assert any("\ud800" <= character <= "\udfff" for character in line)
+            assert not config.exists()
+        else:
+            assert loaded(config, workspace).permissions.command_lines == {line: "allow"}
