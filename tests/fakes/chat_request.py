@@ -32,15 +32,12 @@ class Request:
     step: Step | None = None
     data: dict[str, Any] = field(default_factory=dict)
     """The decoded body."""
-
-    @property
-    def messages(self) -> list[dict[str, Any]]:
-        messages: list[dict[str, Any]] = self.data["messages"]
-        return messages
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    """Its history, as a chat has it."""
 
     @property
     def is_subagent(self) -> bool:
-        return any(map(_is_bootstrap, self.data.get("messages", ())))
+        return any(map(_is_bootstrap, self.messages))
 
     def extends(self, earlier: "Request") -> bool:
         """Tell whether this body is the earlier one, byte for byte, with more messages behind it."""

@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.fakes import chat_rules
+from tests.fakes.apis import CHAT, Api
 from tests.fakes.chat_request import Request, read_request
 from tests.fakes.chat_script import (
     Drop,
@@ -40,7 +41,6 @@ from tests.fakes.chat_script import (
     from_json,
     gate,
     parent,
-    render,
     say,
     stall,
     status,
@@ -86,6 +86,7 @@ class ScriptedServer:
         prefix: str = "/v1",
         port: int = 0,
         tls: ssl.SSLContext | None = None,
+        api: Api = CHAT,
     ) -> None:
         self.requests: list[Request] = []
         self.violations: list[str] = []
@@ -95,6 +96,7 @@ class ScriptedServer:
         self._api_key = api_key
         self._strict = strict
         self._prefix = prefix
+        self._api = api
         self._gates: dict[str, int] = {}
         self._open: dict[socket.socket, threading.Thread] = {}
         self._changed = threading.Condition()
@@ -223,12 +225,13 @@ class ScriptedServer:
             return 401, f"Incorrect API key provided: {sent.removeprefix('Bearer ')}."
         if (request.method, request.path) == ("GET", f"{self._prefix}/models"):
             return None
-        if (request.method, request.path) != ("POST", f"{self._prefix}/chat/completions"):
+        if (request.method, request.path) != ("POST", f"{self._prefix}{self._api.path}"):
             return 404, self._violate(f"no such path: {request.method} {request.path}")
         try:
             request.data = chat_rules.parse(request.body)
             if self._strict:
-                chat_rules.check(request.data)
+                self._api.check(request.data)
+            request.messages = self._api.messages(request.data)
         except chat_rules.RuleError as broken:
             return 400, self._violate(str(broken))
         return None
@@ -246,9 +249,8 @@ class ScriptedServer:
         return step.after_part is None
 
     def _stream(self, sock: socket.socket, request: Request, step: Step) -> bool:
-        include_usage = bool((request.data.get("stream_options") or {}).get("include_usage"))
         held = [STREAM_HEAD]
-        for part in render(step, request.number, request.data.get("model", ""), include_usage):
+        for part in self._api.render(step, request.number, request.data):
             if isinstance(part, Raw):
                 if part.data:  # an empty chunk would end the response
                     held.append(b"%x\r\n%b\r\n" % (len(part.data), part.data))
