@@ -11,6 +11,7 @@ from actors.catalog.builtin import TOOLS, parent_tools, web_tools
 from actors.catalog.surface import advertised
 from actors.compaction.compactor import Compactor
 from actors.compaction.memory import Memory
+from actors.compaction.window import Gauge, Window
 from actors.conversation import Conversation
 from actors.delegation.delegator import Delegator
 from actors.delegation.requirement import Standing, standing
@@ -44,7 +45,7 @@ from actors.tools.bash_exec import BashExec
 from actors.undo.log import UndoLog
 from actors.undo.undo import Undo
 from ipc.actor import Actor
-from ipc.messages import NoticeRaised
+from ipc.messages import Level, NoticeRaised
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,13 @@ async def assemble(
     place, publish = actor.place, actor.publish
     session_id, folder = place.run.session_id, Path(place.run.workspace)
     redactor = settings.redactor
-    provider = RedactedProvider(await open_provider(settings, closing), redactor)
+
+    def tell(level: Level, message: str) -> None:
+        publish(NoticeRaised(level=level, message=redactor.report(message)))
+
+    window = Window(settings.context_window)
+    direct = await open_provider(settings, closing, tell, window.told)
+    provider = RedactedProvider(direct, redactor)
     tools_bytes = advertised(TOOLS)
     history, replay, memory, ledger, undo_log = History(), Replay(), Memory(), Ledger(), UndoLog()
     folds: list[Fold] = [memory.apply, ledger.apply, undo_log.apply]
@@ -135,9 +142,10 @@ async def assemble(
         recorder,
         publish,
         memory,
-        window=settings.context_window,
+        window=window,
         at=settings.compact_at,
     )
+    recorder.gauge = Gauge(window, lambda: compactor.tokens(conversation()))
 
     def warn(message: str) -> None:
         publish(NoticeRaised(level="warning", message=message))

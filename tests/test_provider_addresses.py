@@ -109,8 +109,8 @@ def test_a_proxy_carries_requests_to_other_hosts(monkeypatch: pytest.MonkeyPatch
     with ScriptedServer([say("x")]) as proxy:
         monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{proxy.port}")
         with pytest.raises(ProviderError):
-            run("http://model.invalid/v1", retry=RetryPolicy(attempts=1))
-        assert proxy.violations == ["no such path: http://model.invalid/v1/chat/completions"]
+            run("http://llm.invalid/v1", retry=RetryPolicy(attempts=1))
+        assert proxy.violations == ["no such path: http://llm.invalid/v1/chat/completions"]
 
 
 # --- TLS ----------------------------------------------------------------------------------------------------

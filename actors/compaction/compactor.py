@@ -10,17 +10,18 @@ import msgspec
 from actors.compaction import rewrite
 from actors.compaction.cut import cut, limit_for
 from actors.compaction.deeds import behind_cut
-from actors.compaction.estimate import ASSUMED_WINDOW, size_of, tokens_of
+from actors.compaction.estimate import size_of, tokens_of
 from actors.compaction.memory import Memory
 from actors.compaction.record import record_of
 from actors.compaction.rewrite import size
 from actors.compaction.summarizer import Books, NoSummary, Summarizer
+from actors.compaction.window import ASSUMED_WINDOW, Window
 from actors.conversation import Conversation
 from actors.plan.delivery import origin, restoring
 from actors.provider.interface import Provider
 from actors.session.events import AnyEvent, ConversationCompacted
 from actors.tools.tool import ToolFailure
-from ipc.messages import AnyFact, CompactionFinished, CompactionStarted, Plan
+from ipc.messages import AnyFact, CompactionFinished, CompactionStarted, NoticeRaised, Plan
 
 PLAN_S: Final = 10.0
 """Longest wait for the plan store; one that died is back within a fraction of a second."""
@@ -28,9 +29,11 @@ LEAST_GROWTH: Final = 1 / 8
 """Part of the window that must be new before another compaction is worth its price."""
 ROOM: Final = 1_000
 """Tokens that the request for a summary and a short one take; with less left, none is asked for."""
-LEAST_WINDOW: Final = 2_048
-"""Tokens below which no window is guessed from a refusal."""
 NO_ROOM: Final = "There was no room for a summary."
+ASSUMING: Final = (
+    f"Neither a setting nor the server says how many tokens the model takes, so {ASSUMED_WINDOW:,} are "
+    "assumed. Set context_window if it takes more or less."
+)
 
 Method = Literal["summary", "trim", "none"]
 
@@ -67,17 +70,17 @@ class Compactor:
         publish: Callable[[AnyFact], None],
         memory: Memory,
         *,
-        window: int,
+        window: Window,
         at: float,
     ) -> None:
-        """`window` in tokens, 0 when unknown; `at` is the part of it from which `fit` acts."""
+        """`at` is the part of the window from which `fit` acts."""
         self._summarizer = Summarizer(provider, session)
         self._plans = plans
         self._session = session
         self._publish = publish
         self._memory = memory
-        self._window = window or ASSUMED_WINDOW
-        self._is_known = bool(window)
+        self._window = window
+        self._is_warned = False
         self._at = at
         self._settled = 0
         """Bytes that could have been summed up when this was last tried."""
@@ -92,8 +95,9 @@ class Compactor:
         if before < self._threshold():
             return
         fresh = _movable(conversation) - self._settled
-        if fresh * before < LEAST_GROWTH * self._window * size_of(conversation):
+        if fresh * before < LEAST_GROWTH * self._window.tokens * size_of(conversation):
             return
+        self._warn_of_assuming()
         with self._telling(before, automatic=True):
             await self._sum_up(conversation, before, "", running=True)
 
@@ -112,7 +116,7 @@ class Compactor:
         `window` is what the server said it takes, tokens; 0 when it did not say. True: it is shorter now.
         """
         why = "The server refused it as too long."
-        if window and window != self._window:
+        if window and window != self._window.tokens:
             why = f"The server takes {window:,} tokens; set context_window to that."
         before = self._learn(conversation, window)
         with self._telling(before, automatic=True):
@@ -120,7 +124,7 @@ class Compactor:
 
     async def _sum_up(self, conversation: Conversation, before: int, focus: str, *, running: bool) -> None:
         self._settled = _movable(conversation)
-        if self._is_known and before + ROOM >= self._window:
+        if self._window.is_known and before + ROOM >= self._window.tokens:
             await self._cut(conversation, before, NO_ROOM, running=running)
             return
         share = self._share(conversation, before)
@@ -156,8 +160,8 @@ class Compactor:
         """Shorten it without the model, as far as that goes."""
         plan, revision = await self._plan(conversation)
         messages, whole = conversation.messages, size_of(conversation)
-        window = whole * min(self._window, before) // max(1, before) - len(conversation.head)
-        limit = limit_for(messages, plan, window, running=running, is_known=self._is_known)
+        window = whole * min(self._window.tokens, before) // max(1, before) - len(conversation.head)
+        limit = limit_for(messages, plan, window, running=running, is_known=self._window.is_known)
         new = cut(messages, plan, self._memory, limit, self._share(conversation, before), running=running)
         if size(new) >= size(conversation.messages):
             self._finish("none", before, before, f"{why} There is nothing left that could be dropped.")
@@ -206,18 +210,22 @@ class Compactor:
     def _learn(self, conversation: Conversation, window: int) -> int:
         """Take what a refusal tells about the window; return the size of the conversation, tokens."""
         before = self.tokens(conversation)
-        if window:
-            self._window, self._is_known = window, True
-            return max(before, window)
-        self._window = max(LEAST_WINDOW, min(self._window, before))
-        return before
+        self._window.refused(window, before)
+        return max(before, window)
+
+    def _warn_of_assuming(self) -> None:
+        """Tell a person, once, that this compaction rests on a number that nobody gave."""
+        if self._window.is_assumed and not self._is_warned:
+            self._is_warned = True
+            self._publish(NoticeRaised(level="warning", message=ASSUMING))
 
     def _threshold(self) -> float:
         """Tokens from which `fit` acts; in a small window early enough for a summary to have room."""
-        return min(self._at * self._window, max(0.5 * self._window, self._window - 2 * ROOM))
+        window = self._window.tokens
+        return min(self._at * window, max(0.5 * window, window - 2 * ROOM))
 
     def _share(self, conversation: Conversation, before: int) -> rewrite.Share:
-        return rewrite.share_of(self._window * size_of(conversation) // max(1, before))
+        return rewrite.share_of(self._window.tokens * size_of(conversation) // max(1, before))
 
     @contextmanager
     def _telling(self, before: int, *, automatic: bool) -> Iterator[None]:

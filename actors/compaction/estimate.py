@@ -13,8 +13,6 @@ from typing import Final
 from actors.conversation import Conversation
 
 BYTES_PER_TOKEN: Final = 3.5
-ASSUMED_WINDOW: Final = 128_000
-"""Tokens a model is taken to have when neither the settings nor a server say so."""
 _MOST_BYTES_PER_TOKEN: Final = 12
 """No text has more. Some servers leave what their cache served out of the number they report."""
 _LEAST_BYTES_PER_TOKEN: Final = 1

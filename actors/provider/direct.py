@@ -5,42 +5,45 @@ The SDK sends, through its `post` with a ready body, and makes the errors. The r
 """
 
 import asyncio
+import contextlib
 import logging
 import random
-import ssl
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 from urllib.request import getproxies
 
-import msgspec
-
 from actors.conversation import Conversation
 from actors.provider import errors
 from actors.provider.chat import ChatWire
 from actors.provider.interface import ProviderError
+from actors.provider.listing import list_models, not_sent
 from actors.provider.pupil import Pupil
 from actors.provider.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
-from actors.provider.served import Served, read_models
+from actors.provider.served import Served, names_of, nearest_names
 from actors.provider.server import Server
 from actors.provider.sse import EventDecoder
-from actors.provider.wire import Answering, Wire
+from actors.provider.text_calls import tagged_calls
+from actors.provider.wire import Answering, Head, Wire, read_head
 from actors.secrets.redactor import Redactor
 from actors.settings.tables import Timeouts
-from ipc.messages import ModelAnswer, RetryScheduled, StreamEvent
+from ipc.messages import Level, ModelAnswer, RetryScheduled, StreamEvent
 
 if TYPE_CHECKING:
     import httpx2
     import openai
 
-MODELS_S: Final = 10.0
-"""Longest wait for the list of models, which nothing depends on."""
-MODELS_LIMIT: Final = 8 << 20
-"""Bytes of that list; OpenRouter's has half a million."""
+Tell = Callable[[Level, str], None]
+NEAREST_S: Final = 3.0
+"""Longest wait for the names of other models, seconds: an error waits for it."""
+UNREAD_CALL: Final = (
+    "The answer ends in a tool call that the server passed on as text, so nothing was run. Turn on its "
+    "tool-call parser, or set provider to what it is (vllm, llama.cpp, ollama, lmstudio): they are read."
+)
 
 
 class DirectProvider:
@@ -53,16 +56,22 @@ class DirectProvider:
         retry: RetryPolicy | None = None,
         *,
         wire: Wire | None = None,
-        pupil: Pupil | None = None,
         redactor: Redactor | None = None,
+        tell: Tell = lambda *_: None,
     ) -> None:
+        """`tell` takes what a person should know of the server."""
         self._server = server
         self._timeouts = timeouts
         self._retry = retry or RetryPolicy()
         self._wire: Wire = wire or ChatWire()
-        self._pupil = pupil or Pupil(server.dialect.quirks)
+        self._tell = tell
+        self._pupil = Pupil(
+            server.dialect.quirks, lambda told: tell("info", f"The server at {server.host} {told}.")
+        )
         self._redactor = redactor or Redactor([server.key, *server.headers.values()])
         self._loading: asyncio.Task[_Sender] | None = None
+        self.answered = asyncio.Event()
+        """Set when the server has answered a first request."""
 
     def prepare(self) -> None:
         """Begin to import the SDK and make its client, in a thread: half a second that is better spent early.
@@ -96,7 +105,7 @@ class DirectProvider:
                                 lesson.passed()
                             is_answered = True
                             if isinstance(event, ModelAnswer):
-                                self._wire.keep(event)
+                                self._take_note(event)
                             yield event
                 except _AttemptError as failed:
                     if lesson.learn(failed.error):
@@ -110,19 +119,12 @@ class DirectProvider:
                     if is_answered or not lesson.learn(error):
                         raise
         except ProviderError as error:
-            raise self._redacted(error) from None
+            raise await self._explained(error, read_head(conversation.head)) from None
 
     async def models(self) -> tuple[Served, ...]:
         """Ask the server which models it has; nothing where it does not say. Raises `ProviderError`."""
         sender = await self._sender()
-        found = read_models(await sender.fetch(self._server.url("/models")))
-        path = self._server.dialect.window_path
-        if path and not any(model.window for model in found):
-            told = read_models(await sender.fetch(self._server.root_url(path)))
-            windows = {model.name: model.window for model in told}
-            alone = told[0].window if len(told) == 1 and len(found) <= 1 else 0
-            found = tuple(Served(name, windows.get(name, 0) or alone) for name, _ in found) or told
-        return found
+        return await list_models(sender.http, self._server)
 
     async def aclose(self) -> None:
         """Close the connection; nothing is sent after this."""
@@ -141,9 +143,26 @@ class DirectProvider:
         reason = self._redactor.report(failed.error.message)
         return RetryScheduled(attempt=attempt + 1, delay_s=delay, reason=reason)
 
-    def _redacted(self, error: ProviderError) -> ProviderError:
-        message, next_step = self._redactor.report(error.message), self._redactor.report(error.next_step)
-        return ProviderError(error.code, message, next_step, window=error.window, status=error.status)
+    def _take_note(self, answer: ModelAnswer) -> None:
+        self.answered.set()
+        self._wire.keep(answer)
+        if not answer.tool_calls and tagged_calls(answer.text):
+            self._tell("warning", UNREAD_CALL)
+
+    async def _explained(self, error: ProviderError, head: Head) -> ProviderError:
+        """The error as a person needs it: without keys, with what helps to do better."""
+        message, next_step = error.message, error.next_step
+        if error.code == "model_not_found":
+            with contextlib.suppress(ProviderError, TimeoutError):
+                async with asyncio.timeout(NEAREST_S):
+                    names = nearest_names(names_of(await self.models()), head.model)
+                    next_step = f"It has {', '.join(names)}. {next_step}" if names else next_step
+        elif error.code == "bad_request" and (tool := errors.tool_in_question(error.said, head.tool_names)):
+            message = f"{message} It is about the tool {tool}."
+        report = self._redactor.report
+        return ProviderError(
+            error.code, report(message), report(next_step), window=error.window, status=error.status
+        )
 
     async def _sender(self) -> "_Sender":
         self.prepare()
@@ -217,30 +236,6 @@ class _Sender:
                 async for event in events:
                     yield event
 
-    async def fetch(self, url: str) -> object:
-        """Return the decoded answer to a GET. Raises `ProviderError`."""
-        import httpx2
-
-        headers = {**self.server.headers, **self.server.key_headers, "User-Agent": "fido-agent"}
-        request = httpx2.Request("GET", url, headers={**headers, "Accept-Encoding": "identity"})
-        body = bytearray()
-        try:
-            async with asyncio.timeout(MODELS_S):
-                response = await self.http.send(request, stream=True)
-                async with aclosing(response):
-                    async for piece in cast("AsyncIterator[bytes]", response.stream):
-                        body += piece
-                        if len(body) > MODELS_LIMIT:
-                            raise errors.bad_stream(url, f"a list of more than {MODELS_LIMIT >> 20} MiB")
-        except TimeoutError:
-            raise errors.idle_timeout(url, MODELS_S) from None
-        except httpx2.RequestError as error:
-            raise self._not_sent(error).error from None
-        if not response.is_success:
-            detail = errors.read_detail(_decoded(bytes(body)))
-            raise errors.from_status(response.status_code, detail, url, has_key=bool(self.server.key))
-        return _decoded(bytes(body))
-
     def _refused(self, error: "openai.APIStatusError") -> _AttemptError:
         status, headers = error.status_code, error.response.headers
         detail = errors.read_detail(error.body)
@@ -257,14 +252,8 @@ class _Sender:
         )
 
     def _not_sent(self, cause: BaseException | None) -> _AttemptError:
-        import httpx2
-
-        if isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.ProxyError):
-            untrusted = isinstance(cause.__cause__, ssl.SSLCertVerificationError)
-            return _AttemptError(errors.unreachable(self.url, str(cause)), may_retry=not untrusted)
-        if isinstance(cause, httpx2.UnsupportedProtocol | httpx2.LocalProtocolError):
-            return _AttemptError(errors.unreachable(self.url, str(cause)), may_retry=False)
-        return _AttemptError(errors.connection_lost(self.url), may_retry=True)
+        error, may_retry = not_sent(self.url, cause)
+        return _AttemptError(error, may_retry=may_retry)
 
 
 async def _pieces(response: "httpx2.Response") -> AsyncGenerator[bytes, None]:
@@ -278,14 +267,6 @@ async def _pieces(response: "httpx2.Response") -> AsyncGenerator[bytes, None]:
             yield piece
     except httpx2.RequestError as error:
         raise ConnectionError(str(error)) from None
-
-
-def _decoded(body: bytes) -> object:
-    """JSON of any shape; text for what is none."""
-    try:
-        return msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
-        return body.decode("utf-8", "replace")
 
 
 def _make_sender(server: Server, path: str, timeouts: Timeouts) -> _Sender:

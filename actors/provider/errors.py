@@ -1,7 +1,7 @@
 """What goes wrong on the wire, turned into one clear error for a person. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,6 +31,14 @@ _WINDOW: Final = re.compile(
     r"|> (\d[\d,]*) maximum|(\d[\d,]*) (?:tokens )?maximum context length|limit (\d[\d,]*), requested"
 )
 """The number beside it: OpenAI and vLLM, llama.cpp, LM Studio, Gemini, xAI; Anthropic; Mistral; Groq."""
+
+
+_NO_MODEL: Final = re.compile(
+    r"model_not_found|invalid_model|invalid model\b|not a valid model|unknown model|no such model"
+    r"|model \S{1,200} (?:not found|does not exist|is not (?:found|available|supported by))"
+)
+_TOOL_AT: Final = re.compile(r"\btools?(?:\[|[./ ]|\", ?)(\d{1,3})\b")
+"""A place in `tools` as OpenAI, FastAPI and others write it: `tools[3]`, `tools.3`, `"tools",3`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +115,7 @@ def _of_status(status: int, detail: Detail, url: str, has_key: bool, location: s
         return ProviderError("unauthorized", f"The server wants a key and none is set ({at})", CHECK_KEY)
     if status == 403:
         return ProviderError("forbidden", f"The server forbids this request ({at})", CHECK_KEY)
-    if status == 404:
+    if status == 404 or (status < 500 and _NO_MODEL.search(words)):
         return _not_found(at, words)
     if status == 429:
         return _rate_limited(at, words)
@@ -184,12 +192,24 @@ def unusable_key() -> ProviderError:
     )
 
 
+def tool_in_question(said: str, names: Sequence[str]) -> str:
+    """The tool that a refusal points at by its place in the request; empty when it names none so."""
+    found = _TOOL_AT.search(said.lower())
+    return names[int(found[1])] if found and int(found[1]) < len(names) else ""
+
+
 def _not_found(at: str, words: str) -> ProviderError:
     if "model" in words:
         return ProviderError(
             "model_not_found",
             f"The server has no such model ({at})",
             "Choose another with FIDO_MODEL or --model.",
+        )
+    if "/responses" in at:
+        return ProviderError(
+            "not_found",
+            f"There is no Responses endpoint ({at})",
+            'Set wire_api = "chat", which every server has, or check the base URL.',
         )
     return ProviderError("not_found", f"There is no Chat Completions endpoint ({at})", CHECK_URL)
 

@@ -16,7 +16,7 @@ _OF_THE_FORM = frozenset({"bad_request", "not_found", "server_error"})
 class Pupil:
     """Keeps the quirks of a session's server; what helped once is kept, what did not is never tried again."""
 
-    def __init__(self, quirks: Quirks, tell: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, quirks: Quirks, tell: Callable[[str], None]) -> None:
         """`tell` takes what was learnt, once: `takes no stream_options; ...`."""
         self.quirks = quirks
         self.tried = {quirks}

@@ -1,12 +1,13 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, assert_never
 
 import msgspec
 
 from actors.calls import ToolResult
 from actors.clock import timestamp
+from actors.compaction.window import Gauge
 from actors.session.events import (
     AnyEvent,
     ApprovalSettled,
@@ -76,6 +77,8 @@ class Recorder:
         self._publish = publish
         self._prices = prices
         self._log_fault = ""
+        self.gauge: Gauge | None = None
+        """What nothing that is recorded tells of tokens."""
 
     @property
     def turn(self) -> int:
@@ -121,8 +124,10 @@ class Recorder:
                 self._publish(NoticeRaised(level="warning", message=message))
             case ModelAnswer(usage=usage) if usage is not None:
                 self.used(usage)
+            case ModelAnswer():
+                self._report_usage(self.gauge.estimate() if self.gauge else 0)
             case _:
-                pass
+                assert_never(event)
 
     def on_appended(self, message: bytes) -> None:
         self.record(MessageAppended(turn=self.turn, message=msgspec.Raw(message)))
@@ -231,13 +236,15 @@ class Recorder:
             self._log_fault = ""
             self._publish(NoticeRaised(level="info", message=WRITTEN_AGAIN))
 
-    def _report_usage(self) -> None:
+    def _report_usage(self, estimate: int = 0) -> None:
+        """Tell the tokens; `estimate` is the size of a request that no server counted."""
         self._publish(
             UsageReported(
                 turn=self._history.turn_usage,
                 total=self._history.usage,
                 subagent=self._history.subagent_usage,
-                context_tokens=self._history.context_tokens,
+                context_tokens=estimate or self._history.context_tokens,
+                context_window=self.gauge.window.known if self.gauge else 0,
             )
         )
 

@@ -10,6 +10,7 @@ import msgspec
 from actors.calls import ToolResult
 from actors.compaction.compactor import Compactor
 from actors.compaction.memory import Memory
+from actors.compaction.window import Window
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.provider.interface import ProviderError
 from actors.session.events import (
@@ -91,7 +92,7 @@ class Session:
         self.streamed: list[StreamEvent] = []
         self.turn = 0
         self.compactor = Compactor(
-            self.provider, self.plans, self, self.facts.append, self.memory, window=window, at=at
+            self.provider, self.plans, self, self.facts.append, self.memory, window=Window(window), at=at
         )
         self.on_appended(SYSTEM)
 
