@@ -1,4 +1,4 @@
-"""bash_exec: bounded in time and output, and nothing left behind unasked; with real shells."""
+"""bash_exec: bounded in time and output, nothing waits for a person; with real shells."""
 
 import asyncio
 import os
@@ -83,6 +83,7 @@ def test_what_can_not_be_started_is_refused_with_a_reason(here: Shelled, command
     assert here.refusal(command).code == code
 
 
+@pytest.mark.report("SH-07")
 def test_at_its_deadline_a_command_ends_with_what_it_had_printed(here: Shelled, tmp_path: Path) -> None:
     output = here.call("echo $$ > pid; echo ready; sleep 1000", timeout_ms=300)
     assert output.content.startswith("ready\n[status timed_out: not done after 300 ms")
@@ -110,22 +111,6 @@ def test_a_background_process_does_not_hold_the_call_and_goes_on(here: Shelled, 
     pid = pids(text)[0]
     assert f"still running in the background: {pid} (sleep)" in text
     assert here.run(f"kill -0 {pid} && echo alive").startswith("alive\n")
-
-
-def test_a_background_process_may_print_on_and_end(here: Shelled, tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "gate")
-    pid = pids(here.run("(read x < gate; yes | head -c 5000000; echo done > gate) & echo $!"))[0]
-    with Watched(pid) as job:
-        text = here.run("echo go > gate; cat gate")
-        assert text.startswith("done\n")
-        assert job.ends_within()
-
-
-def test_a_background_process_can_be_stopped_by_its_number(here: Shelled) -> None:
-    pid = pids(here.run("sleep 1000 & echo $!"))[0]
-    with Watched(pid) as job:
-        assert here.call(f"kill {pid}").ok
-        assert job.ends_within()
 
 
 def test_background_processes_end_with_the_tool(here: Shelled) -> None:
@@ -175,6 +160,49 @@ def test_a_cancel_that_meets_stopped_watchers_does_not_hold_up_the_loop(
     here.runner.run(cancelled())
     assert not [each.message for each in caplog.records if "Executing" in each.message]
     assert here.call("true").ok
+
+
+CONFLICT = """
+git init -q -b main . && git config user.name a && git config user.email b
+echo 1 > f; git add f; git commit -qm one; git checkout -qb side; echo 2 > f; git commit -qam two
+git checkout -q main; echo 3 > f; git commit -qam three; git checkout -q side
+git rebase main > /dev/null 2>&1; echo 4 > f; git add f
+"""
+
+
+@pytest.mark.report("SH-03")
+def test_a_program_that_wants_an_editor_goes_on_without_one(here: Shelled) -> None:
+    assert here.call(f"{CONFLICT} git rebase --continue && test ! -d .git/rebase-merge").ok
+    assert here.run("git -c core.editor=vi commit --amend", timeout_ms=5000).endswith("[exit status 0]")
+
+
+@pytest.mark.report("SH-03")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -c 'open(\"/dev/tty\").read()'",
+        "read -s password < /dev/tty",
+        "python3 -c 'input()'",
+        "python3 -c 'import getpass; getpass.getpass()'",
+        "stty size",
+        "GIT_ASKPASS= git -c credential.helper= credential fill <<< $'protocol=https\\nhost=example.org\\n'",
+    ],
+)
+def test_who_wants_a_person_to_type_fails_at_once_and_is_told_so(here: Shelled, command: str) -> None:
+    output = here.call(command, timeout_ms=20_000)
+    assert not output.ok
+    assert "timed_out" not in output.content
+    assert "No command has a terminal or anything to read: use the non-interactive form" in output.content
+
+
+@pytest.mark.report("SH-04")
+@pytest.mark.parametrize(
+    "command",
+    ["cat", "read x || true", "python3", "python3 -", "bash", "sort", "tr a b | wc -c", "xargs echo"],
+)
+def test_who_reads_gets_the_end_at_once(here: Shelled, command: str) -> None:
+    output = here.call(command, timeout_ms=20_000)
+    assert output.ok, output.content
 
 
 def test_calls_can_run_side_by_side(here: Shelled, tmp_path: Path) -> None:

@@ -78,4 +78,4 @@ def command_line(root: str) -> list[str]:
     """How this process is started: from the folder that holds our packages, without site."""
     start = "import sys; _, root, parent = sys.argv; sys.path.append(root); "
     start += "from actors.shell import host; host.main(int(parent))"
-    return [sys.executable, "-I", "-S", "-c", start, root, str(os.getpid())]
+    return [sys.executable, "-I", "-S", "-X", "utf8", "-c", start, root, str(os.getpid())]

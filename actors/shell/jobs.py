@@ -18,13 +18,14 @@ STOP_S: Final = JOB_GRACE_S + 2.0
 class Jobs:
     """All that runs in the background; a job is everything that one command has left."""
 
-    def __init__(self, publish: Callable[[AnyFact], None]) -> None:
+    def __init__(self, publish: Callable[[AnyFact], None], most: int = MOST) -> None:
         self._publish = publish
+        self._most = most
         self._running: dict[int, tuple[Job, Call, asyncio.Task[None]]] = {}
 
     @property
     def full(self) -> bool:
-        return len(self._running) >= MOST
+        return len(self._running) >= self._most
 
     def add(self, job: Job, call: Call) -> None:
         """Take over what a command has left, and watch it."""

@@ -58,8 +58,9 @@ class Output:
 
     def last(self, count: int) -> bytes:
         """At most that many of the last bytes."""
-        tail = self._clip.tail
-        return (tail if len(tail) >= count else self._clip.head + tail)[-count:]
+        head, tail = self.ends()
+        joined = len(tail) < count and self.total == len(head) + len(tail)
+        return (head + tail if joined else tail)[-count:]
 
     def _write(self, chunk: bytes) -> None:
         view = memoryview(chunk)[: self._limit - self.in_file]

@@ -136,8 +136,7 @@ class Watch:
         if now < self._tell_at:
             return self._tell_at - now
         self._tell_at, self._told = now + TELL_S, self._kept.total
-        lines = self._kept.last(TOLD_BYTES).splitlines(keepends=True)[-TOLD_LINES:]
-        tail = b"".join(lines)
+        tail = b"\n".join(self._kept.last(TOLD_BYTES).rstrip(b"\n").split(b"\n")[-TOLD_LINES:])
         frame = json.dumps(Printed(printed=len(tail))).encode() + b"\n" + tail
         with contextlib.suppress(OSError):  # a caller that does not keep up misses one
             sent = self._call.send(frame, socket.MSG_DONTWAIT)

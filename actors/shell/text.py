@@ -41,7 +41,7 @@ def told(reply: Reply, output: bytes, timeout_ms: int, *, walled: bool = False) 
     """
     kept = f"{reply['file']}, which read_file and ripgrep take" if reply["file"] else ""
     text = _output(reply, output, kept).rstrip("\n")
-    notes = [*_end(reply, timeout_ms), *_hints(reply, text, walled), *_background(reply, kept)]
+    notes = [*_end(reply, timeout_ms), *_hints(reply, text, walled), *_background(reply, kept, walled)]
     return "\n".join(part for part in (text, *notes) if part)
 
 
@@ -149,15 +149,18 @@ def _hints(reply: Reply, text: str, walled: bool) -> list[str]:
     return hints
 
 
-def _background(reply: Reply, kept: str) -> list[str]:
+def _background(reply: Reply, kept: str, walled: bool) -> list[str]:
     if not reply["background"]:
         return []
     named = ", ".join(f"{pid} ({plain(name.encode())})" for pid, name in reply["background"][:_NAMED])
     more = len(reply["background"]) - _NAMED
     on = f"What it prints from now on goes to {kept}" if kept else "What it prints from now on is lost"
+    ends = "the user stops it with /jobs, or this session ends"
+    if not walled:  # the kernel lets no signal through from one walled command to another
+        ends = f"you kill it, {ends}"
     return [
         f"[still running in the background: {named}{f' and {more} more' if more > 0 else ''}. "
-        f"It runs on until kill, until the user stops it with /jobs, or until this session ends. {on}.]"
+        f"It runs on until {ends}. {on}.]"
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from actors.environment import without_keys
 from actors.files.workspace import Workspace
-from actors.shell.jobs import Jobs
+from actors.shell.jobs import MOST, Jobs
 from actors.shell.outputs import Outputs
 from actors.shell.shell import HEAD_BYTES, TAIL_BYTES, Shell
 from actors.shell.wall import CommandWall
@@ -30,12 +30,15 @@ def bash_exec(root: Path, snapshots: Snapshots = NOTHING_KEPT) -> BashExec:
 class Shelled:
     """The tool, its shell, its jobs, and what they have published."""
 
-    def __init__(self, root: Path, outputs: Path, head: int, tail: int, wall: CommandWall | None) -> None:
+    def __init__(
+        self, root: Path, outputs: Path, head: int, tail: int, wall: CommandWall | None, most: int
+    ) -> None:
+        self.root = root
         self.facts: list[AnyFact] = []
         self._told = asyncio.Event()
         self.outputs = Outputs(outputs)
         self.shell = Shell(without_keys(os.environ), self.outputs, wall, head=head, tail=tail)
-        self.jobs = Jobs(self._publish)
+        self.jobs = Jobs(self._publish, most)
         workspace = Workspace(root)
         self.tool = BashExec(workspace, NOTHING_KEPT, self.shell, self.jobs, self._publish)
         self.runner = asyncio.Runner()
@@ -80,10 +83,15 @@ class Shelled:
 
 @contextmanager
 def shelled(
-    root: Path, outputs: Path | None = None, *, head: int = HEAD_BYTES, tail: int = TAIL_BYTES,
+    root: Path,
+    outputs: Path | None = None,
+    *,
+    head: int = HEAD_BYTES,
+    tail: int = TAIL_BYTES,
     wall: CommandWall | None = None,
-) -> Iterator[Shelled]:  # fmt: skip
-    made = Shelled(root, outputs or root.with_name(f"{root.name}-output") / "s", head, tail, wall)
+    most_jobs: int = MOST,
+) -> Iterator[Shelled]:
+    made = Shelled(root, outputs or root.with_name(f"{root.name}-output") / "s", head, tail, wall, most_jobs)
     with made.runner:
         yield made
         made.jobs.close()

@@ -209,6 +209,7 @@ def test_a_command_that_signals_its_own_group_ends_only_itself(here: Shelled) ->
     ["yes", "yes | tr -d '\\n'", "cat /dev/zero", "cat /dev/urandom"],
     ids=["lines", "one line", "NUL", "noise"],
 )
+@pytest.mark.report("SH-06")
 @pytest.mark.fault(63, says="a command floods")
 def test_a_flood_keeps_its_ends_flat_in_memory_and_fast(here: Shelled, fault: Fault, source: str) -> None:
     size = 1_000_000_000 if LONG else 60_000_000
@@ -250,6 +251,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.report("SH-03")
 @pytest.mark.fault(64, says="a command wants the terminal")
 def test_a_command_gets_no_terminal_and_the_screens_stays_as_it_was(tmp_path: Path) -> None:
     commands = [
