@@ -137,7 +137,7 @@ def _attach(options: Namespace) -> int:
             f"several sessions are running, name one: {', '.join(run.session_id for run in runs)}"
         )
     directory = str(root / f"r-{runs[0].id}")
-    line = [sys.executable, "-I", "-m", "ui.app", directory, str(os.getppid())]
+    line = [sys.executable, "-I", "-X", "utf8", "-m", "ui.app", directory, str(os.getppid())]
     os.execve(sys.executable, line, without_keys(os.environ))
 
 

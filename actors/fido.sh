@@ -1,6 +1,6 @@
 #!/bin/sh
 # The `fido` command. Isolated mode (-I) keeps the workspace, PYTHONPATH and the user's site-packages out of
-# every import; a generated entry point could not ask for it.
+# every import, and -X utf8 makes all text UTF-8 in every locale; a generated entry point could not ask for it.
 self=$0
 while [ -h "$self" ]; do
     link=$(readlink "$self")
@@ -10,7 +10,7 @@ while [ -h "$self" ]; do
     esac
 done
 for python in "${self%/*}/python" "${self%/*}/python3"; do
-    [ -x "$python" ] && exec "$python" -I -m actors.guard "$@"
+    [ -x "$python" ] && exec "$python" -I -X utf8 -m actors.guard "$@"
 done
 echo "fido: there is no python beside $self. Install Fido into an environment of its own, as pipx does." >&2
 exit 127

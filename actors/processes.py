@@ -223,7 +223,7 @@ def _go_on(number: int, _: object) -> None:
 
 
 def _commands() -> dict[str, list[str]]:
-    return {actor: [sys.executable, "-I", "-m", module] for actor, module in MODULES.items()}
+    return {actor: [sys.executable, "-I", "-X", "utf8", "-m", module] for actor, module in MODULES.items()}
 
 
 def _environment(actor: "ActorName") -> dict[str, str]:

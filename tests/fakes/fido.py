@@ -18,7 +18,7 @@ from tests.fakes.places import short_directory
 from tests.fakes.session_events import check_log
 
 DEADLINE_S = 30.0
-GUARD = [sys.executable, "-I", "-m", "actors.guard"]
+GUARD = [sys.executable, "-I", "-X", "utf8", "-m", "actors.guard"]
 _STEP_S = 0.01
 MODULES = {
     "parent": "actors.parent",
