@@ -314,7 +314,7 @@ def test_the_command_starts_the_python_beside_it_isolated_whatever_links_lead_to
         told = subprocess.run(
             [command, "run", "a  b"], capture_output=True, text=True, timeout=10, check=True
         )
-        assert re.fullmatch(r".*/bin/python -I -m actors\.guard run a  b\n", told.stdout), told
+        assert re.fullmatch(r".*/bin/python -I -X utf8 -m actors\.guard run a  b\n", told.stdout), told
 
 
 def test_a_command_without_a_python_beside_it_says_so(tmp_path: Path) -> None:
