@@ -46,7 +46,7 @@ def test_what_a_lasting_yes_would_cover_is_said_in_full(columns: int) -> None:
     grant = "`python -m pytest tests/terminal/test_screen.py -q --maxfail 3 --durations 20`"
     shown = ask(columns, grant=grant).words
     assert f"3 Allow for this session: {grant}" in shown
-    assert f"4 Allow always, in this workspace: {grant}" in shown
+    assert f"4 Allow always here: {grant}" in shown
 
 
 def test_what_can_be_allowed_only_once_offers_no_more() -> None:

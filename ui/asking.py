@@ -45,7 +45,7 @@ def choices(ask: AskRaised) -> tuple[Choice, ...]:
     """
     if ask.kind == "approval" and ask.grant:
         session = Choice(f"Allow for this session: {ask.grant}", "allow_session")
-        always = Choice(f"Allow always, in this workspace: {ask.grant}", "allow_always")
+        always = Choice(f"Allow always here: {ask.grant}", "allow_always")
         return _ONCE, _DENY, session, always
     if ask.kind == "approval":
         return _ONCE, _DENY
