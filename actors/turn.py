@@ -5,7 +5,7 @@ Rules
 Every tool call gets exactly one result, in the order of the calls, whatever happens: a cancel, a fault, a
 crash of a tool. Neighbouring read-only calls run side by side, everything else alone and in order. A call
 that hands in its result although the turn was cancelled is believed, and the turn ends behind it. An empty
-answer is never kept. The parent and the worker run this same loop.
+answer is never kept; it is asked for once more. The parent and the worker run this same loop.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from typing import Final, Protocol
 import msgspec
 
 from actors.calls import ToolResult, failure, sendable
-from actors.conversation import Conversation
+from actors.conversation import Conversation, encode_user
 from actors.provider.interface import Provider, ProviderError
 from ipc.messages import (
     ModelAnswer,
@@ -30,6 +30,12 @@ from ipc.messages import (
 
 MAX_ROUNDS: Final = 30
 """Tool rounds of one turn, unless the settings say otherwise."""
+OUT_OF_OUTPUT: Final = (
+    "Your last answer reached the output limit while you were still reasoning, so nothing of it arrived. "
+    "Answer now, in few words, or make the next tool call; do not reason it through again."
+)
+"""Sent once behind such an answer, and never kept."""
+MORE_OUTPUT: Final = "Raise max_output_tokens or the server's own limit, or ask for less at once."
 CLEAN_UP_S: Final = 2.0
 """How long a cancelled tool may take to clean up before it is left behind."""
 
@@ -124,15 +130,16 @@ class _Turn:
         self._max_rounds = max_rounds
         self._compactor = compactor
         self._partial: list[str] = []
+        self._finish_reason = ""
 
     async def play(self) -> None:
         while True:
-            answer = await self._ask() or await self._ask()
+            answer = await self._ask(self._conversation) or await self._ask(self._nudged())
             if answer is None:
-                return self.end("failed", self._empty())
+                return self.end("limit" if self._is_cut else "failed", self._empty())
             self._keep(answer)
             if not answer.tool_calls:
-                return self.end("completed", None)
+                return self.end("limit", _cut_off()) if self._is_cut else self.end("completed", None)
             await self._run_tools(answer)
             self.outcome.rounds += 1
             if self.outcome.rounds >= self._max_rounds:
@@ -156,25 +163,32 @@ class _Turn:
         if text.strip() and not self._conversation.open_calls:
             self._keep(ModelAnswer(text=text, finish_reason="interrupted"))
 
-    async def _ask(self) -> ModelAnswer | None:
+    def _nudged(self) -> Conversation:
+        """What is sent once when an answer said nothing: one that reasoned to the limit is told so."""
+        if not self._is_cut:
+            return self._conversation
+        nudge = encode_user(OUT_OF_OUTPUT)
+        return Conversation(self._conversation.head, [*self._conversation.messages, nudge])
+
+    async def _ask(self, conversation: Conversation) -> ModelAnswer | None:
         """One request, made to fit the window; None for an answer that says nothing and calls nothing."""
-        if self._compactor is None:
-            return await self._send()
+        if self._compactor is None or conversation is not self._conversation:
+            return await self._send(conversation)
         self._partial.clear()
-        await self._compactor.fit(self._conversation)
+        await self._compactor.fit(conversation)
         try:
-            return await self._send()
+            return await self._send(conversation)
         except ProviderError as error:
             if error.code != "context_length_exceeded":
                 raise
-            if not await self._compactor.overflow(self._conversation, error.window):
+            if not await self._compactor.overflow(conversation, error.window):
                 raise
-        return await self._send()
+        return await self._send(conversation)
 
-    async def _send(self) -> ModelAnswer | None:
+    async def _send(self, conversation: Conversation) -> ModelAnswer | None:
         self._partial.clear()
         answer: ModelAnswer | None = None
-        async with contextlib.aclosing(self._provider.stream(self._conversation)) as stream:
+        async with contextlib.aclosing(self._provider.stream(conversation)) as stream:
             async for event in stream:
                 self._observer.on_stream(event)
                 if isinstance(event, TextDelta):
@@ -186,6 +200,11 @@ class _Turn:
             return None
         return answer
 
+    @property
+    def _is_cut(self) -> bool:
+        """Whether the last answer ended where the output limit is."""
+        return self._finish_reason == "length"
+
     def _keep(self, answer: ModelAnswer) -> None:
         self._partial.clear()
         if answer.text:
@@ -195,7 +214,7 @@ class _Turn:
         self._observer.on_appended(self._conversation.append_answer(kept))
 
     async def _run_tools(self, answer: ModelAnswer) -> None:
-        cut_off = answer.finish_reason == "length"
+        cut_off = self._is_cut
         for group in self._groups(answer.tool_calls):
             await self._run_group(group, cut_off)
 
@@ -244,18 +263,26 @@ class _Turn:
         self._observer.on_appended(self._conversation.append_result(call_id, content))
 
     def _empty(self) -> Problem:
-        said = f" (finish_reason {self._finish_reason!r})" if self._finish_reason else ""
-        if self._finish_reason == "length":
+        if self._is_cut:
             return Problem(
                 code="output_limit",
-                message=f"The model used up its output limit without an answer{said}.",
-                next_step="Raise the server's output limit or ask for less at once.",
+                message="The model used up its output limit, twice, before it came to an answer.",
+                next_step=MORE_OUTPUT,
             )
+        said = f" (finish_reason {self._finish_reason!r})" if self._finish_reason else ""
         return Problem(
             code="empty_answer",
             message=f"The model answered nothing, twice{said}.",
             next_step="Send the prompt again, or try another model.",
         )
+
+
+def _cut_off() -> Problem:
+    return Problem(
+        code="output_limit",
+        message="The answer was cut off at the model's output limit.",
+        next_step=f"Send another prompt to go on. {MORE_OUTPUT}",
+    )
 
 
 def _too_many_rounds(limit: int) -> Problem:

@@ -159,12 +159,14 @@ def test_a_provider_fault_ends_the_turn_with_its_problem_and_a_balanced_history(
     assert not history.open_calls
 
 
-@pytest.mark.parametrize(("reason", "code"), [("stop", "empty_answer"), ("length", "output_limit")])
-def test_an_empty_answer_is_asked_for_once_more_and_never_kept(reason: str, code: str) -> None:
+@pytest.mark.parametrize(
+    ("reason", "status", "code"), [("stop", "failed", "empty_answer"), ("length", "limit", "output_limit")]
+)
+def test_an_empty_answer_is_asked_for_once_more_and_never_kept(reason: str, status: str, code: str) -> None:
     empty = ModelAnswer(finish_reason=reason)
     outcome, history, provider = play([empty, empty])
     assert outcome.problem is not None
-    assert (outcome.status, outcome.problem.code) == ("failed", code)
+    assert (outcome.status, outcome.problem.code) == (status, code)
     assert len(provider.bodies) == 2
     assert spoken(history)[-1]["role"] == "user"
     outcome, _, _ = play([empty, ModelAnswer(text="here")])
