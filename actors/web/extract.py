@@ -91,7 +91,8 @@ def read_page(order: Order, data: bytes) -> Page:
         line = max(line, found)
     else:
         text = _decoded(data, order["charset"])
-    lines = list(_folded(_DROPPED.sub("", text).strip("\n")))
+    text = _DROPPED.sub("", text).strip("\n")
+    lines = list(_folded(text)) if text else []
     shown, last = _fitting(lines, line, order["room"])
     return Page(
         title=" ".join(_DROPPED.sub("", title).split())[:MAX_TITLE],
@@ -135,7 +136,7 @@ def _prepared(tree: "HTMLTree", order: Order) -> str:
     if document is None or body is None:
         return MARK
     base = document.query_selector("base[href]")
-    base_url = urljoin(order["url"], (base.getattr("href") or "").strip()) if base else order["url"]
+    base_url = _joined(order["url"], base.getattr("href") or "") if base else order["url"]
     for link in _all(body, "a[href]"):
         target, label = _target(link.getattr("href") or "", base_url), (link.text or "").strip()
         if label in _PERMALINKS:
@@ -161,13 +162,17 @@ def _all(body: "ElementNode", selector: str) -> "list[ElementNode]":
 
 def _target(href: str, base_url: str) -> str:
     """Where a link leads; empty when that is no other page."""
+    target = _joined(base_url, href)
+    return "" if target.partition("#")[0] == base_url.partition("#")[0] else target
+
+
+def _joined(base_url: str, href: str) -> str:
+    """The web URL that a page writes in relation to another; that other one when it writes none."""
     try:
         target = urljoin(base_url, href.strip())
-        scheme = urlsplit(target).scheme
+        return target if urlsplit(target).scheme in ("http", "https") else base_url
     except ValueError:
-        return ""
-    leads_on = scheme in ("http", "https") and target.partition("#")[0] != base_url.partition("#")[0]
-    return target if leads_on else ""
+        return base_url
 
 
 def _keep_main(tree: "HTMLTree") -> bool:

@@ -40,7 +40,7 @@ class Request:
     limit: int
     """Bytes of the body after decompression; the rest is not read."""
     headers: Mapping[str, str] | None = None
-    """Beside what every request has."""
+    """Beside what every request has; for this server alone, so such a request is not redirected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Fetcher:
         for _ in range(REDIRECTS + 1):
             fetched = await self._one(target, request)
             location = fetched.headers.get("location", "")
-            if fetched.status not in _REDIRECTING or not location:
+            if fetched.status not in _REDIRECTING or not location or request.headers is not None:
                 return fetched
             target = _followed(target, location)
         raise ToolFailure(

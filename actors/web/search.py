@@ -9,7 +9,7 @@ import msgspec
 
 from actors.tools.tool import ToolFailure
 from actors.web.fetch import Fetched, Fetcher, Request
-from actors.web.urls import read_url
+from actors.web.urls import read_url, without_password
 
 MAX_RESULTS: Final = 10
 MAX_SNIPPET: Final = 400
@@ -64,7 +64,7 @@ class Search:
             + "&".join(filter(None, (given, asked)))
         )
         fetched = await self._fetcher.get(target, Request("application/json", _BODY_BYTES, self._headers))
-        return _read(fetched, self._endpoint.authority)
+        return read_results(fetched, self._endpoint.authority)
 
 
 def _basic(user: str) -> str:
@@ -74,13 +74,17 @@ def _basic(user: str) -> str:
     return f"Basic {b64encode(unquote(user).encode()).decode()}"
 
 
-def _read(fetched: Fetched, place: str) -> Results:
+def read_results(fetched: Fetched, place: str) -> Results:
+    """Understand the answer of an endpoint, called `place` for a person. Raises `ToolFailure`."""
     if fetched.status == _FORBIDDEN:
         raise ToolFailure(
             "search_refused",
             f"{place} answered 403: most likely its JSON format is off.",
             "Tell the user: search.formats in the settings.yml of that SearXNG has to hold json.",
         )
+    if location := fetched.headers.get("location"):
+        message = f"{place} redirects to {without_password(location)}."
+        raise ToolFailure("search_failed", message, "Tell the user to set web.search_url to where it leads.")
     if fetched.status != 200:
         raise ToolFailure("search_failed", f"{place} answered {fetched.status} {fetched.reason}.", _NEXT)
     try:

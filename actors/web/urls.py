@@ -63,7 +63,10 @@ def read_url(text: str) -> Target:
         raise ValueError(f"is longer than {MAX_LENGTH:,} characters")
     if _UNSAFE.search(text):
         raise ValueError("holds a space, a backslash or a control character; write it percent-encoded")
-    parts = urlsplit(text)
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        raise ValueError("is no URL") from None
     if parts.scheme not in _PORTS:
         raise ValueError("has to start with http:// or https://")
     if "@" in parts.netloc:
@@ -90,17 +93,26 @@ def without_password(text: str) -> str:
 
 
 def _host(given: str) -> str:
-    if ":" in given:
-        return str(IPv6Address(given)) if "%" not in given else _refuse(given)
-    name = given.rstrip(".")
-    if not name.isascii():
-        import idna
-
-        name = idna.encode(name, uts46=True).decode("ascii")
-    name = name.lower()
+    try:
+        name = _ascii(given.rstrip("."))
+    except ValueError:
+        return _refuse(given)
+    if ":" in name:
+        return name
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         return _numbers(name)
     return name if _NAME.fullmatch(name) and len(name) <= 253 else _refuse(given)
+
+
+def _ascii(host: str) -> str:
+    """A name as the DNS has it, an IPv6 address in its short form. Raises `ValueError`."""
+    if ":" in host:
+        return str(IPv6Address(host.replace("%", "/")))  # a zone is of this machine alone
+    if not host.isascii():
+        import idna
+
+        host = idna.encode(host, uts46=True).decode("ascii")
+    return host.lower()
 
 
 def _numbers(host: str) -> str:
