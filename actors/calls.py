@@ -23,6 +23,8 @@ class ToolResult:
     """What the person sees of it."""
     duration_ms: int = 0
     """Milliseconds it ran; waiting for an approval not counted."""
+    code: str = ""
+    """The stable code of the error in it; empty when there is none."""
 
 
 def failure(code: str, message: str, next_step: str = "") -> str:
@@ -31,6 +33,17 @@ def failure(code: str, message: str, next_step: str = "") -> str:
     if next_step:
         error["next_step"] = next_step
     return msgspec.json.encode({"error": error}).decode()
+
+
+def is_cut_off(arguments: str) -> bool:
+    """Whether a text begins as a JSON object and ends before that does."""
+    try:
+        msgspec.json.decode(arguments)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error) and arguments.lstrip().startswith("{")
+    except (RecursionError, UnicodeEncodeError):
+        pass
+    return False
 
 
 def argument_object(call: ToolCall) -> dict[str, object]:

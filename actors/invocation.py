@@ -5,18 +5,21 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, Final, Protocol
 
 from pydantic import ValidationError
 
-from actors.calls import ToolResult, argument_object, failure, mended
+from actors.calls import ToolResult, argument_object, failure, is_cut_off, mended
+from actors.catalog.aliases import canonical, canonical_name, nearest_tools
 from actors.tools.tool import Invocation, Tool, ToolFailure, ToolInput, ToolOutput
 from ipc.messages import ToolCall
 
 log = logging.getLogger(__name__)
 
 AnyTool = Tool[Any]
+UNKNOWN_TOOL: Final = "unknown_tool"
+_LONGEST_SHOWN: Final = 200
+"""Characters of a name or of arguments that a result repeats."""
 COMMA_IGNORED: Final = "A trailing comma in the arguments was ignored."
 
 
@@ -65,10 +68,11 @@ class InvocationGuard:
         self._redact = redact
 
     def is_parallel(self, call: ToolCall) -> bool:
-        tool = self._tools.get(call.name)
+        tool = self._tools.get(canonical_name(call.name))
         return tool is not None and tool.effect == "read"
 
     async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
+        call = canonical(call)
         understood = self._understand(call, cut_off)
         if isinstance(understood, ToolResult):
             self._watcher.call_started(call, "")
@@ -97,7 +101,7 @@ class InvocationGuard:
         except ValidationError as error:
             return _failed(*_invalid(call.name, error))
         except ValueError as error:
-            return _failed(*_unreadable(call, str(error), cut_off))
+            return _failed(*_unreadable(call, str(error), cut_off or is_cut_off(call.arguments)))
 
     async def _run(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> ToolResult:
         started = time.monotonic()
@@ -105,7 +109,7 @@ class InvocationGuard:
             refusal = await self._gate.check(tool, given, call)
             if refusal is not None:
                 content = refusal.content or failure(refusal.code, refusal.message, refusal.next_step)
-                return ToolResult(content, "denied", refusal.message)
+                return ToolResult(content, "denied", refusal.message, code=refusal.code)
             started = time.monotonic()
             result = _finished(await tool.run(given, Invocation(call.id)))
         except ToolFailure as error:
@@ -116,7 +120,7 @@ class InvocationGuard:
             result = _failed("tool_crashed", crash)
         elapsed = round(1000 * (time.monotonic() - started))
         status = "cancelled" if _is_cancelled() else result.status
-        return ToolResult(result.content, status, result.display, elapsed)
+        return replace(result, status=status, duration_ms=elapsed)
 
 
 def _is_cancelled() -> bool:
@@ -130,19 +134,21 @@ def _finished(output: ToolOutput) -> ToolResult:
 
 
 def _failed(code: str, message: str, next_step: str = "") -> ToolResult:
-    return ToolResult(failure(code, message, next_step), "error", message)
+    return ToolResult(failure(code, message, next_step), "error", message, code=code)
 
 
 def _unknown(name: str, tools: Mapping[str, AnyTool]) -> tuple[str, str, str]:
-    near = get_close_matches(name, tools, n=3)
+    near = nearest_tools(name[:_LONGEST_SHOWN], tools)
     hint = f"Did you mean {' or '.join(near)}? " if near else ""
-    return "unknown_tool", f"There is no tool {name!r}.", f"{hint}There are: {', '.join(sorted(tools))}."
+    shown = name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "…"
+    return UNKNOWN_TOOL, f"There is no tool {shown!r}.", f"{hint}There are: {', '.join(sorted(tools))}."
 
 
 def _unreadable(call: ToolCall, fault: str, cut_off: bool) -> tuple[str, str, str]:
-    shown = call.arguments if len(call.arguments) <= 200 else call.arguments[:200] + "…"
+    sent = call.arguments
+    shown = sent if len(sent) <= _LONGEST_SHOWN else sent[:_LONGEST_SHOWN] + "…"
     if cut_off:
-        message = f"The arguments of {call.name} were cut off at the output limit; nothing was run."
+        message = f"The arguments of {call.name} were cut off before their end; nothing was run."
         return "arguments_cut_off", message, "Send the work in smaller pieces."
     message = f"The arguments of {call.name} are not one JSON object: {fault}. Received: {shown}"
     return "bad_arguments", message, "Send the call again with one valid JSON object."

@@ -141,7 +141,7 @@ def test_fault_in_a_file_is_one_line_with_file_key_and_reason(home: Home, text: 
         assert part in refusal
 
 
-@pytest.mark.parametrize("name", ["bash", "browse_url", "websearch"])
+@pytest.mark.parametrize("name", ["bash", "teleport"])
 def test_unknown_tool_in_a_flag_is_refused(home: Home, name: str) -> None:
     refusal = home.refusal({"allow": [name]})
     assert refusal.startswith(f"flag --allow/--deny: permissions.tools.{name}: unknown tool")

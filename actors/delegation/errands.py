@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
+from actors.catalog.aliases import canonical_name
 from actors.catalog.builtin import EFFECTS
 from actors.turn import Invoker
 from ipc.messages import ModelAnswer, Refused, ToolCall, ToolInvoked
@@ -54,7 +55,7 @@ class Errands:
         calls = relayed[-1].tool_calls if relayed else ()
         call = next((call for call in calls if call.id == wanted.id), None)
         key = (len(relayed), wanted.id)
-        if call is None or EFFECTS.get(call.name) != "web" or key in self._made:
+        if call is None or EFFECTS.get(canonical_name(call.name)) != "web" or key in self._made:
             raise NotItsCallError
         self._made.add(key)
         return call

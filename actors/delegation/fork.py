@@ -18,6 +18,7 @@ from typing import Final, Literal
 import msgspec
 
 from actors.calls import failure
+from actors.catalog.aliases import canonical_name
 from actors.conversation import Conversation, encode_assistant, encode_tool_result, encode_user
 from actors.delegation.gate import BadTail, Gate, Message, decode_message
 from actors.delegation.result import MAX_ENTRIES, MAX_FINDINGS, Identity
@@ -165,7 +166,7 @@ def _only_own_task(messages: Sequence[bytes], at: int, batch: Message, call_id: 
     """The messages, with the arguments of other delegate calls of the last batch blanked."""
     calls = [
         msgspec.structs.replace(call, arguments="{}")
-        if call.name == "delegate" and call.id != call_id
+        if canonical_name(call.name) == "delegate" and call.id != call_id
         else call
         for call in batch.calls()
     ]
@@ -177,4 +178,4 @@ def _only_own_task(messages: Sequence[bytes], at: int, batch: Message, call_id: 
 def _behind(calls: Sequence[ToolCall], call_id: str) -> int:
     """How many delegations come behind a call."""
     at = next(position for position, call in enumerate(calls) if call.id == call_id)
-    return sum(call.name == "delegate" for call in calls[at + 1 :])
+    return sum(canonical_name(call.name) == "delegate" for call in calls[at + 1 :])

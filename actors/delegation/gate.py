@@ -15,6 +15,7 @@ from typing import Final, Literal, assert_never
 import msgspec
 
 from actors.calls import sendable
+from actors.catalog.aliases import canonical_name
 from actors.catalog.builtin import EFFECTS
 from actors.conversation import Conversation, encode_assistant, encode_user, without_echo
 from actors.delegation.policy import INTERRUPTED, refusal
@@ -78,7 +79,7 @@ class Gate:
         self._relayed = iter(relayed)
         self._redact = redact
         self._due: dict[str, str] = {}
-        """By call: the tool's name."""
+        """By call: the tool that it means."""
 
     def take(self, tail: Iterable[bytes]) -> None:
         """Append the messages. Raises `BadTail` at what no honest worker sends."""
@@ -110,7 +111,7 @@ class Gate:
         # The search goes on where it ended: answers may be left out, but not swapped or repeated.
         if not any(_is_of(message, answer) for answer in self._relayed):
             raise BadTail("the request holds an answer that the model did not give")
-        self._due = {call.id: call.name for call in message.calls()}
+        self._due = {call.id: canonical_name(call.name) for call in message.calls()}
         kept = ModelAnswer(text=message.content or "", tool_calls=message.calls(), echo=message.echo)
         self._conversation.append_answer(kept)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from actors.calls import ToolResult, failure
+from actors.catalog.aliases import canonical_name
 from actors.conversation import Conversation, encode_user
 from actors.delegation.objects import has_result
 from actors.delegation.policy import refusal
@@ -97,8 +98,9 @@ class ReadOnlyInvoker:
         return self._guard.is_parallel(call)
 
     async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
-        effect = self._effects.get(call.name, "read")
-        refused = refusal(self._agent_id, call.name, effect)
+        name = canonical_name(call.name)
+        effect = self._effects.get(name, "read")
+        refused = refusal(self._agent_id, name, effect)
         if refused is not None:
             return refused
         if effect == "web":

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from actors.calls import argument_object
+from actors.catalog.aliases import canonical
 from actors.catalog.builtin import EFFECTS
 from actors.delegation.policy import refusal
 from actors.delegation.problems import (
@@ -147,7 +148,8 @@ class Witness:
 
     def _calling(self, calls: Sequence[ToolCall]) -> tuple[str, str]:
         """The call worth showing: a rejected delegation, else the first one."""
-        call = next((call for call in calls if call.name == "delegate"), calls[0])
+        meant = [canonical(call) for call in calls]
+        call = next((call for call in meant if call.name == "delegate"), meant[0])
         more = f" (+{len(calls) - 1})" if len(calls) > 1 else ""
         effect = EFFECTS.get(call.name)
         if effect is None:
