@@ -8,6 +8,8 @@ import msgspec
 
 from ipc.messages import ToolCall, ToolStatus
 
+UNKNOWN_TOOL: Final = "unknown_tool"
+"""Code of a call of a tool that there is not."""
 _TRAILING_COMMA: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(,)(?=\s*[\]}])', re.DOTALL)
 
 

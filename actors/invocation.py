@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 
 from pydantic import ValidationError
 
-from actors.calls import ToolResult, argument_object, failure, is_cut_off, mended
+from actors.calls import UNKNOWN_TOOL, ToolResult, argument_object, failure, is_cut_off, mended
 from actors.catalog.aliases import canonical, canonical_name, nearest_tools
 from actors.tools.tool import Invocation, Tool, ToolFailure, ToolInput, ToolOutput
 from ipc.messages import ToolCall
@@ -17,7 +17,6 @@ from ipc.messages import ToolCall
 log = logging.getLogger(__name__)
 
 AnyTool = Tool[Any]
-UNKNOWN_TOOL: Final = "unknown_tool"
 _LONGEST_SHOWN: Final = 200
 """Characters of a name or of arguments that a result repeats."""
 COMMA_IGNORED: Final = "A trailing comma in the arguments was ignored."

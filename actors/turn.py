@@ -10,13 +10,14 @@ answer is never kept; it is asked for once more. The parent and the worker run t
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import msgspec
 
-from actors.calls import ToolResult, failure, sendable
+from actors.calls import UNKNOWN_TOOL, ToolResult, failure, sendable
 from actors.conversation import Conversation, encode_user
 from actors.provider.interface import Provider, ProviderError
 from ipc.messages import (
@@ -36,6 +37,8 @@ OUT_OF_OUTPUT: Final = (
 )
 """Sent once behind such an answer, and never kept."""
 MORE_OUTPUT: Final = "Raise max_output_tokens or the server's own limit, or ask for less at once."
+MOST_MISSES: Final = 5
+"""Calls of one tool that there is not, each answered with the names that there are, before a turn ends."""
 CLEAN_UP_S: Final = 2.0
 """How long a cancelled tool may take to clean up before it is left behind."""
 
@@ -131,6 +134,8 @@ class _Turn:
         self._compactor = compactor
         self._partial: list[str] = []
         self._finish_reason = ""
+        self._misses: Counter[str] = Counter()
+        """Calls of tools that there are not, by name."""
 
     async def play(self) -> None:
         while True:
@@ -142,6 +147,8 @@ class _Turn:
                 return self.end("limit", _cut_off()) if self._is_cut else self.end("completed", None)
             await self._run_tools(answer)
             self.outcome.rounds += 1
+            if missed := next((name for name, count in self._misses.items() if count >= MOST_MISSES), None):
+                return self.end("failed", _no_such_tool(missed))
             if self.outcome.rounds >= self._max_rounds:
                 return self.end("limit", _too_many_rounds(self._max_rounds))
 
@@ -235,6 +242,8 @@ class _Turn:
         if len(calls) == 1:
             result = await self._invoker.invoke(calls[0], cut_off=cut_off)
             self._append_result(calls[0].id, result.content)
+            if result.code == UNKNOWN_TOOL:
+                self._misses[calls[0].name] += 1
             if result.status == "cancelled":
                 raise asyncio.CancelledError
             return
@@ -270,9 +279,14 @@ class _Turn:
                 next_step=MORE_OUTPUT,
             )
         said = f" (finish_reason {self._finish_reason!r})" if self._finish_reason else ""
+        what = (
+            "announced tool calls and made none"
+            if self._finish_reason == "tool_calls"
+            else "answered nothing"
+        )
         return Problem(
             code="empty_answer",
-            message=f"The model answered nothing, twice{said}.",
+            message=f"The model {what}, twice{said}.",
             next_step="Send the prompt again, or try another model.",
         )
 
@@ -282,6 +296,14 @@ def _cut_off() -> Problem:
         code="output_limit",
         message="The answer was cut off at the model's output limit.",
         next_step=f"Send another prompt to go on. {MORE_OUTPUT}",
+    )
+
+
+def _no_such_tool(name: str) -> Problem:
+    return Problem(
+        code=UNKNOWN_TOOL,
+        message=f"The model called a tool {name[:80]!r}, which there is not, {MOST_MISSES} times.",
+        next_step="Say in the prompt what to use instead, or try another model.",
     )
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.calls import ToolResult
+from actors.calls import UNKNOWN_TOOL, ToolResult, failure
 from actors.conversation import Conversation
 from actors.provider.interface import ProviderError
-from actors.turn import TurnOutcome, run_turn
+from actors.turn import MOST_MISSES, TurnOutcome, run_turn
 from ipc.messages import ModelAnswer, ToolCall
 from tests.fakes.models import Recording, ScriptedInvoker, ScriptedProvider, Step, calls, conversation
 
@@ -50,6 +50,7 @@ def test_each_request_extends_the_one_before_it_byte_for_byte() -> None:
         assert later.startswith(earlier.removesuffix(b"]}"))
 
 
+@pytest.mark.report("TOOL-02")
 def test_results_come_in_the_order_of_the_calls_also_when_reads_finish_otherwise() -> None:
     async def whole() -> None:
         invoker, history = ScriptedInvoker(), conversation()
@@ -226,5 +227,59 @@ def test_wherever_a_turn_is_cancelled_its_history_is_balanced(rounds: list[list[
             assert ticks == 0  # it had not begun
         made = [call["id"] for message in spoken(history) for call in message.get("tool_calls", ())]
         assert result_ids(history) == made
+
+    asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
+
+
+class Knowing(ScriptedInvoker):
+    """Knows `read` and `write` alone."""
+
+    async def invoke(self, call: ToolCall, *, cut_off: bool = False) -> ToolResult:
+        if call.name in ("read", "write"):
+            return await super().invoke(call, cut_off=cut_off)
+        return ToolResult(failure(UNKNOWN_TOOL, "There is none."), "error", code=UNKNOWN_TOOL)
+
+
+@pytest.mark.report("TOOL-03")
+def test_a_tool_that_is_invented_again_and_again_ends_the_turn_with_a_clear_problem() -> None:
+    rounds: list[Step] = [calls(f"search_everything:{n}", f"read:r{n}") for n in range(9)]
+    outcome, history, provider = play(rounds, Knowing())
+    assert (outcome.status, len(provider.bodies)) == ("failed", MOST_MISSES)
+    assert outcome.problem is not None
+    assert (outcome.problem.code, "search_everything" in outcome.problem.message) == (UNKNOWN_TOOL, True)
+    assert not history.open_calls
+
+
+@pytest.mark.report("TOOL-03")
+def test_a_turn_goes_on_behind_a_few_inventions() -> None:
+    rounds: list[Step] = [calls(*(f"{name}:{name}{n}" for name in ("a", "b", "read"))) for n in range(4)]
+    outcome, history, _ = play([*rounds, ModelAnswer(text="done")], Knowing())
+    assert (outcome.status, outcome.final_text) == ("completed", "done")
+    assert len(result_ids(history)) == 12
+
+
+@pytest.mark.report("PROV-13")
+def test_calls_that_are_announced_and_never_made_are_asked_for_once_more_and_then_told() -> None:
+    announced = ModelAnswer(finish_reason="tool_calls")
+    outcome, history, provider = play([announced] * 9)
+    assert (outcome.status, len(provider.bodies)) == ("failed", 2)
+    assert outcome.problem is not None
+    assert "announced tool calls and made none, twice" in outcome.problem.message
+    assert outcome.problem.next_step
+    assert spoken(history)[-1]["role"] == "user"
+
+
+@pytest.mark.report("TOOL-01")
+def test_calls_run_in_their_order_also_behind_one_that_waits_for_a_person() -> None:
+    async def whole() -> None:
+        invoker, history = ScriptedInvoker(), conversation()
+        invoker.gates["b"] = asyncio.Event()
+        provider = ScriptedProvider([calls("read:a", "write:b", "read:c"), ModelAnswer(text="done")])
+        turn = asyncio.ensure_future(run_turn(history, provider, invoker, Recording()))
+        await invoker.waiting.wait()
+        assert (invoker.began, invoker.ended) == (["a", "b"], ["a"])
+        invoker.gates["b"].set()
+        assert (await turn).status == "completed"
+        assert invoker.ended == result_ids(history) == ["a", "b", "c"]
 
     asyncio.run(asyncio.wait_for(whole(), DEADLINE_S))
