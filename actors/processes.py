@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from actors.directories import state_directory
+from actors.directories import make_private, state_directory
 from actors.environment import without_keys
 from actors.last_words import say
 from actors.process_tree import end_all, send
@@ -243,7 +243,7 @@ def _log_file(place: "RunPlace") -> Path:
     """A private log for this run; the oldest ones are removed. Raises `PlaceError`."""
     folder = state_directory(os.environ) / "logs"
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(folder)
         logs = sorted(folder.glob("*.log"), key=_modified)
         for path in logs[:-KEPT_LOGS]:
             path.unlink(missing_ok=True)

@@ -112,7 +112,7 @@ class RunPlace:
         """Give the run another session, for whoever joins or asks from now on; its first prompt is over."""
         self.run = self.run._replace(session_id=session_id, prompt=None)
         fresh = self.directory / "run.json.new"
-        fresh.write_text(json.dumps(self.run._asdict()), encoding="utf-8")
+        _write(fresh, self.run)
         fresh.replace(self.directory / "run.json")
 
     def read_again(self) -> Run:
@@ -185,7 +185,7 @@ def _make(root: Path, run: Run) -> RunPlace:
     for made in (directory, directory / "workers", root / workspace_key(run.workspace)):
         made.mkdir(mode=0o700, exist_ok=True)
     lock_fd = _hold(directory / "lock")
-    (directory / "run.json").write_text(json.dumps(run._asdict()), encoding="utf-8")
+    _write(directory / "run.json", run)
     return RunPlace(directory, run, lock_fd)
 
 
@@ -258,6 +258,13 @@ def _sweep(root: Path) -> None:
 
 def _read(directory: Path) -> Run:
     return Run(**json.loads((directory / "run.json").read_text(encoding="utf-8")))
+
+
+def _write(path: Path, run: Run) -> None:
+    """Its prompt may be private, whatever the umask is."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    with open(fd, "w", encoding="utf-8") as file:
+        json.dump(run._asdict(), file)
 
 
 def _remove(directory: Path) -> None:

@@ -10,6 +10,8 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from actors.directories import make_private
+
 _TEMPORARY = re.compile(r"\.fido-[0-9a-f]{16}\.tmp")
 _TRIES = 3
 
@@ -80,7 +82,7 @@ class Replacements:
 
 def _own_note(folder: Path) -> int:
     """A new note, locked as long as this process lives. Raises `OSError`."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(folder)
     for _ in range(_TRIES):
         path = folder / secrets.token_hex(8)
         opened = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from actors.directories import make_private
 from actors.files.durable import sync_folder
 from actors.files.regular import open_regular
 from actors.permissions.grants import Grant
@@ -31,7 +32,7 @@ def keep(grant: Grant, workspace: Path, config: Path) -> str:
     """
     target = Path(os.path.realpath(config))
     try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(target.parent)
         with _locked(target.parent):
             for _ in range(_ATTEMPTS):
                 before = _content(target)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
+from actors.directories import make_private
 from actors.files.durable import sync_folder
 from actors.session.events import AnyEvent, SessionStarted
 from actors.session.log_failed import NO_SPACE, LogFailed, failed
@@ -52,7 +53,7 @@ class SessionLog:
             raise ValueError(f"not a session id: {session_id!r}")
         path = directory / f"{session_id}.jsonl"
         try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(directory)
             fd = os.open(path, _OPEN | os.O_CREAT, 0o600)
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(fd).st_size:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from actors.directories import make_private
+
 _NAME: Final = re.compile(r"(\d{4,9})\.txt")
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -63,8 +65,7 @@ class Outputs:
     def _hold(self) -> None:
         if self._held >= 0:
             return
-        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        make_private(self.folder)
         held = os.open(self.folder, _FOLDER)
         try:
             fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from typing import Final
 
+from actors.directories import make_private
 from actors.undo.bounds import Bounds
 
 CONTENTS: Final = "contents"
@@ -104,8 +105,7 @@ class Blobs:
         """Have the folder and hold it: one that is held is never swept. Raises `OSError`."""
         if self._fd >= 0:
             return
-        self.folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.folder.mkdir(mode=0o700, exist_ok=True)
+        make_private(self.folder)
         self._take(_OPEN | os.O_CREAT)
         sweep(self.folder, self._bounds)
 
