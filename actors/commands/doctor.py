@@ -1,79 +1,57 @@
 """`fido doctor`: what works here, where each setting came from, and what to do where something does not."""
 
-import json
 import locale
 import os
 import platform
 import shutil
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
-from typing import Any, Final, Literal
 
 from pydantic import BaseModel
 
 from actors import __version__
+from actors.commands.findings import Finding, State
+from actors.commands.reachable import servers
 from actors.delegation.requirement import standing
 from actors.directories import state_directory, user_file
 from actors.files.rg import find_rg
 from actors.sandbox.level import Level, probe
-from actors.settings.addresses import below
 from actors.settings.layers import SettingsError
 from actors.settings.settings import Settings, load
 from actors.settings.tables import Sandbox
 from actors.tools.tool import ToolFailure
 from ipc.endpoints import run_root
 from ipc.errors import PlaceError
-from ipc.terminal_text import clean_line
-
-REACH_S: Final = 10.0
-"""How long the server may take to list its models."""
-
-State = Literal["ok", "note", "bad"]
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One line of the report."""
-
-    name: str
-    state: State
-    text: str
-    next_step: str = ""
-
-    def lines(self) -> Iterator[str]:
-        mark = {"ok": "+", "note": "-", "bad": "!"}[self.state]
-        yield f"{mark} {self.name:<12} {clean_line(self.text, 400)}"
-        if self.next_step:
-            yield f"  {'':<12} -> {clean_line(self.next_step, 400)}"
+from ipc.secret_text import without_secrets
 
 
 def doctor(workspace: Path, flags: Mapping[str, object]) -> int:
-    """Print all findings; return 1 when something does not work, else 0."""
-    findings = list(_findings(workspace, flags))
-    for finding in findings:
-        for line in finding.lines():
-            print(line)
-    return int(any(finding.state == "bad" for finding in findings))
-
-
-def _findings(workspace: Path, flags: Mapping[str, object]) -> Iterator[Finding]:
-    yield Finding("fido", "ok", f"{__version__}, Python {platform.python_version()}, {sys.prefix}")
-    wanted: Sandbox = "require"
+    """Print all findings as they come; return 1 when something does not work, else 0."""
+    settings, fault, redact = Settings(), "", without_secrets
     try:
         settings = load(flags, os.environ, workspace)
+        redact = settings.redactor.report
     except SettingsError as error:
-        yield Finding("settings", "bad", str(error), "Mend it; until then Fido does not start.")
+        fault = str(error)
+    is_bad = False
+    for finding in _findings(workspace, settings, fault):
+        is_bad |= finding.state == "bad"
+        for line in finding.lines(redact):
+            print(line)
+    return int(is_bad)
+
+
+def _findings(workspace: Path, settings: Settings, fault: str) -> Iterator[Finding]:
+    yield Finding("fido", "ok", f"{__version__}, Python {platform.python_version()}, {sys.prefix}")
+    if fault:
+        yield Finding("settings", "bad", fault, "Mend it; until then Fido does not start.")
     else:
         yield from _settings(settings)
-        yield provider(settings)
-        wanted = settings.sandbox
-    yield _search()
-    yield sandbox(wanted, probe())
+        yield from servers(settings)
+    yield _ripgrep()
+    yield sandbox(settings.sandbox, probe())
+    yield commands(settings.shell.sandbox != "off", probe())
     yield _terminal()
     yield from _paths(workspace)
 
@@ -86,73 +64,19 @@ def _settings(settings: Settings) -> Iterator[Finding]:
 
 
 def _leaves(table: BaseModel, prefix: str = "") -> Iterator[tuple[str, object]]:
-    """Each value by its dotted key; a key is masked by its own type."""
+    """Each value by its dotted key; a secret is masked by its own type."""
     for name in type(table).model_fields:
         value = getattr(table, name)
-        if isinstance(value, BaseModel):
-            yield from _leaves(value, f"{prefix}{name}.")
-        elif isinstance(value, dict):
-            yield from ((f"{prefix}{name}.{key}", entry) for key, entry in value.items())
-        else:
-            yield f"{prefix}{name}", "not set" if value is None else value
+        entries = value.items() if isinstance(value, dict) else [("", value)]
+        for key, entry in entries:
+            dotted = f"{prefix}{name}.{key}".rstrip(".")
+            if isinstance(entry, BaseModel):
+                yield from _leaves(entry, f"{dotted}.")
+            else:
+                yield dotted, "not set" if entry in (None, "") else entry
 
 
-def provider(settings: Settings) -> Finding:
-    """Ask the server for its models: reachable, key taken, model known."""
-    if settings.offline:
-        return Finding(
-            "provider",
-            "note",
-            "no key and no base URL: the built-in offline model answers, which is no language model",
-            "Set OPENAI_API_KEY, or base_url for a local server such as http://localhost:11434/v1.",
-        )
-    url = below(settings.endpoint, "/models")
-    try:
-        models = _models(url, settings.key_for(url))
-    except urllib.error.HTTPError as error:
-        return _refused(url, error.code)
-    except (OSError, HTTPException, ValueError) as error:
-        reason = getattr(error, "reason", error)
-        return Finding("provider", "bad", f"{url}: {reason}", "Check base_url, the network and the proxy.")
-    if models and settings.model not in models:
-        known = ", ".join(sorted(models)[:8])
-        return Finding(
-            "provider", "bad", f"{url} has no model {settings.model}", f"Set model to one of: {known}"
-        )
-    return Finding("provider", "ok", f"{url} answers, model {settings.model}")
-
-
-def _refused(url: str, status: int) -> Finding:
-    match status:
-        case 401 | 403:
-            return Finding("provider", "bad", f"{url}: the key was refused ({status})", "Check the API key.")
-        case 404 | 405:
-            step = "If chatting works, never mind; else check the path of base_url."
-            return Finding("provider", "note", f"{url}: no list of models there ({status})", step)
-        case _:
-            return Finding(
-                "provider", "bad", f"{url}: HTTP status {status}", "Look at the server, or try again."
-            )
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """A redirect would carry the key to another host."""
-
-    def redirect_request(self, *_: object) -> None:
-        return None
-
-
-def _models(url: str, key: str | None) -> set[str]:
-    """Ids of the server's models, empty when it names none in the usual form."""
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - settings take http and https only
-    with urllib.request.build_opener(_NoRedirect).open(request, timeout=REACH_S) as response:
-        listed: Any = json.loads(response.read(1 << 22))
-    entries = listed.get("data") if isinstance(listed, dict) else None
-    return {str(entry["id"]) for entry in entries or () if isinstance(entry, dict) and "id" in entry}
-
-
-def _search() -> Finding:
+def _ripgrep() -> Finding:
     try:
         return Finding("ripgrep", "ok", find_rg())
     except ToolFailure as failure:
@@ -166,13 +90,22 @@ def sandbox(wanted: Sandbox, here: Level) -> Finding:
     return Finding("sandbox", state, found.sentence, found.next_step)
 
 
+def commands(wanted: bool, here: Level) -> Finding:
+    """What a wall around `bash_exec` would be worth, judged by whether there is to be one."""
+    sentence = f"{here.commands_sentence}; shell.sandbox is {'on' if wanted else 'off'}"
+    if here.walls_commands:
+        return Finding("commands", "ok", sentence)
+    step = "Until then no command runs; or set shell.sandbox to off."
+    return Finding("commands", "bad" if wanted else "note", sentence, step if wanted else "")
+
+
 def _terminal() -> Finding:
     if not sys.stdout.isatty():
         return Finding(
             "terminal", "note", "stdout is no terminal", "The screen needs one; use fido run here."
         )
     size = shutil.get_terminal_size()
-    encoding = locale.getpreferredencoding()
+    encoding = locale.getencoding()
     names = {name: os.environ.get(name) for name in ("TERM", "COLORTERM", "NO_COLOR")}
     text = ", ".join([f"{size.columns}x{size.lines}", encoding, *(f"{k}={v}" for k, v in names.items() if v)])
     if encoding.upper().replace("-", "") != "UTF8":

@@ -15,6 +15,7 @@ from actors.settings.layers import Layer, SettingsError
 KEY_SOURCES: Final = ("api_key", "api_key_variable", "api_key_file", "api_key_command")
 """Settings of which one says what the key is."""
 _OF_A_SERVER: Final = (*KEY_SOURCES, "headers")
+_WORDS: Final = 20
 _SECRET_PARAMETERS: Final = ("key", "token", "secret", "pass", "auth", "sig")
 
 
@@ -107,7 +108,16 @@ def _in_home(path: str, environ: Mapping[str, str]) -> str:
 
 
 def secret_values(user: Layer, environ: Mapping[str, str], variables: Sequence[str]) -> Iterator[str]:
-    """Every value that must not be told, also of a key that is not in use; `variables` hold keys."""
+    """Every value that must not be told, also of a key that is not in use; `variables` hold keys.
+
+    Of one that was pasted with what stood beside it, such as `Bearer`, each word may be the key.
+    """
+    for value in _values(user, environ, variables):
+        yield value
+        yield from value.split()[: _WORDS if len(value.split()) > 1 else 0]
+
+
+def _values(user: Layer, environ: Mapping[str, str], variables: Sequence[str]) -> Iterator[str]:
     yield from _strings([user.values.get("api_key"), user.values.get("headers")])
     web = user.values.get("web")
     yield from _of_url(web.get("search_url") if isinstance(web, dict) else None)

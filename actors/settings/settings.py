@@ -7,6 +7,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
 from actors.directories import user_file
+from actors.provider.dialects import NAMES
 from actors.secrets.redactor import Redactor
 from actors.settings.addresses import normalize_base_url, origin
 from actors.settings.credentials import (
@@ -142,6 +143,13 @@ class Settings(Table):
     def redactor(self) -> Redactor:
         """Takes these secrets out of texts."""
         return Redactor(self._secrets)
+
+    @field_validator("provider")
+    @classmethod
+    def _known_provider(cls, given: str) -> str:
+        if given and given not in NAMES:
+            raise ValueError(f"unknown server{nearest(given, NAMES)}")
+        return given
 
     @field_validator("base_url")
     @classmethod
