@@ -26,12 +26,13 @@ async def list_models(http: "httpx2.AsyncClient", server: Server) -> tuple[Serve
     """Ask for the models; nothing where the server does not say. Raises `ProviderError`."""
     found = read_models(await _fetch(http, server, server.url("/models")))
     path = server.dialect.window_path
-    if not path or any(model.window for model in found):
+    if not path:
         return found
-    told = read_models(await _fetch(http, server, server.root_url(path)))
-    windows = {model.name: model.window for model in told}
-    alone = told[0].window if len(told) == 1 and len(found) <= 1 else 0
-    return tuple(Served(name, windows.get(name, 0) or alone) for name, _ in found) or told
+    # What a model is loaded with, which is less than what it was trained for, is told elsewhere.
+    loaded = read_models(await _fetch(http, server, server.root_url(path)))
+    windows = {model.name: model.window for model in loaded}
+    alone = loaded[0].window if len(loaded) == 1 and len(found) <= 1 else 0
+    return tuple(Served(name, windows.get(name) or alone or window) for name, window in found) or loaded
 
 
 def not_sent(url: str, cause: BaseException | None) -> tuple[ProviderError, bool]:

@@ -1,7 +1,7 @@
 """What a strict Chat Completions server accepts; every refusal is one sentence."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -37,8 +37,8 @@ def parse(body: bytes) -> dict[str, Any]:
     return data
 
 
-def check(request: Mapping[str, Any]) -> None:
-    """Raise `RuleError` with the first thing that is wrong."""
+def check(request: Mapping[str, Any], also: Collection[str] = ()) -> None:
+    """Raise `RuleError` with the first thing that is wrong; `also` are further members of an answer."""
     if unknown := set(request) - FIELDS:
         raise RuleError(f"unknown fields: {', '.join(sorted(unknown))}")
     if not isinstance(request.get("model"), str) or not request["model"]:
@@ -49,7 +49,7 @@ def check(request: Mapping[str, Any]) -> None:
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
         raise RuleError("messages must be a list that is not empty")
-    _check_messages(messages)
+    _check_messages(messages, also)
 
 
 def _check_tools(tools: Any) -> None:
@@ -71,14 +71,15 @@ def _check_tools(tools: Any) -> None:
         raise RuleError("two tools have one name")
 
 
-def _check_messages(messages: Sequence[Any]) -> None:
+def _check_messages(messages: Sequence[Any], also: Collection[str]) -> None:
     due: list[str] = []
     for position, message in enumerate(messages):
         where = f"messages[{position}]"
         role = message.get("role") if isinstance(message, dict) else None
         if role not in MESSAGE_FIELDS:
             raise RuleError(f"{where}: unknown role {role!r}")
-        if unknown := set(message) - MESSAGE_FIELDS[role]:
+        known = MESSAGE_FIELDS[role] | (set(also) if role == "assistant" else set())
+        if unknown := set(message) - known:
             raise RuleError(f"{where}: unknown fields of a {role} message: {', '.join(sorted(unknown))}")
         if role == "tool":
             _check_result(where, message, due)

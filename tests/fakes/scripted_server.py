@@ -19,7 +19,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -73,7 +73,8 @@ class ScriptedServer:
     """Plays steps, each once: a request takes the first unplayed step whose `when` accepts it.
 
     `otherwise` makes the response when no step is left; without it, such a request is a violation. With an
-    `api_key`, a request without it gets 401. `strict=False` skips the checks of the history.
+    `api_key`, a request without it gets 401. `strict=False` skips the checks of the history. What `refuse`
+    makes of a request is sent instead of a step, and noted in `refused`. `pages`: what a GET of a path gets.
     """
 
     def __init__(
@@ -87,6 +88,9 @@ class ScriptedServer:
         port: int = 0,
         tls: ssl.SSLContext | None = None,
         api: Api = CHAT,
+        refuse: Callable[[Request], Step | None] = lambda _: None,
+        pages: Mapping[str, bytes] | None = None,
+        key_header: str = "authorization",
     ) -> None:
         self.requests: list[Request] = []
         self.violations: list[str] = []
@@ -97,6 +101,11 @@ class ScriptedServer:
         self._strict = strict
         self._prefix = prefix
         self._api = api
+        self.refused: list[Request] = []
+        self.looked_up: list[str] = []
+        self._refusal = refuse
+        self._pages = {f"{prefix}/models": b'{"object":"list","data":[{"id":"scripted"}]}', **(pages or {})}
+        self._key_header = key_header
         self._gates: dict[str, int] = {}
         self._open: dict[socket.socket, threading.Thread] = {}
         self._changed = threading.Condition()
@@ -200,7 +209,13 @@ class ScriptedServer:
             ).encode()
             return self._send_plain(sock, request, Step(status=code, body=body))
         if request.method == "GET":
-            return self._send_plain(sock, request, Step(body=b'{"object":"list","data":[{"id":"scripted"}]}'))
+            with self._changed:
+                self.looked_up.append(request.path)
+                self._changed.notify_all()
+            return self._send_plain(sock, request, Step(body=self._pages[_bare(request.path)]))
+        if refusal := self._refusal(request):
+            self.refused.append(request)
+            return self._send_plain(sock, request, refusal)
         with self._changed:
             self.requests.append(request)
             request.number = len(self.requests)
@@ -220,12 +235,12 @@ class ScriptedServer:
         """Status and message for what no step should answer."""
         if "//" in request.path:
             return 404, self._violate(f"no such path: {request.path}")
-        if self._api_key and request.headers.get("authorization") != f"Bearer {self._api_key}":
-            sent = request.headers.get("authorization", "")
+        sent = request.headers.get(self._key_header, "")
+        if self._api_key and sent.removeprefix("Bearer ") != self._api_key:
             return 401, f"Incorrect API key provided: {sent.removeprefix('Bearer ')}."
-        if (request.method, request.path) == ("GET", f"{self._prefix}/models"):
+        if request.method == "GET" and _bare(request.path) in self._pages:
             return None
-        if (request.method, request.path) != ("POST", f"{self._prefix}{self._api.path}"):
+        if (request.method, _bare(request.path)) != ("POST", f"{self._prefix}{self._api.path}"):
             return 404, self._violate(f"no such path: {request.method} {request.path}")
         try:
             request.data = chat_rules.parse(request.body)
@@ -306,6 +321,11 @@ class ScriptedServer:
             if name not in self._gates:
                 self._gates[name] = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
             return self._gates[name]
+
+
+def _bare(path: str) -> str:
+    """A path without its query."""
+    return path.partition("?")[0]
 
 
 def main() -> int:
