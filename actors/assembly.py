@@ -110,7 +110,7 @@ async def assemble(
         redact=redactor.content,
     )
     closing.callback(opened.log.close)
-    recorder = Recorder(opened.log, publish, settings.prices, folds, history)
+    recorder = Recorder(opened.log, publish, settings.prices, folds, history, redactor.struct)
     private = private_places(os.environ, place.directory.parent)
     outputs = Outputs(state / "output" / session_id)
     workspace = Workspace(folder, also_readable=[outputs.folder], private=private, notes=state / "writing")

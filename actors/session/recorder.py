@@ -69,8 +69,13 @@ class Recorder:
         prices: Prices | None,
         folds: Sequence[Callable[[AnyEvent], None]] = (),
         history: History | None = None,
+        clean: Callable[[AnyEvent], AnyEvent] = lambda event: event,
     ) -> None:
-        """`history` and `folds` take every event as it is recorded; they were given those of the log."""
+        """`history` and `folds` take every event as it is recorded; they were given those of the log.
+
+        `clean` takes secrets out of an event; messages came in without any.
+        """
+        self._clean = clean
         self._folds = folds
         self._history = history or History()
         self._log = log
@@ -216,6 +221,8 @@ class Recorder:
 
     def record(self, event: AnyEvent) -> None:
         """Write one event and hand it to the folds; the session goes on when it can not be written."""
+        if not isinstance(event, MessageAppended):
+            event = self._clean(event)
         self._write(lambda: self._log.append(event))
         self._history.apply(event)
         for fold in self._folds:
