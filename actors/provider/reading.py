@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from typing import Any, Final, Protocol
 
@@ -19,6 +20,8 @@ DRAIN_S: Final = 0.2
 """How long the end of a body may lag behind `[DONE]` before its connection is given up."""
 DENSE: Final = 1 << 16
 """Bytes from which an event that is little but brackets is refused: decoded it is twenty times as large."""
+BEGINNING: Final = 200
+"""Bytes of a body that are quoted when it is no answer."""
 AFTER_FINISH_S: Final = 5.0
 """How long usage and `[DONE]` may lag behind the finish reason."""
 
@@ -65,6 +68,8 @@ class AnswerReader:
         self._heard_at = self._loop.time()
         self._assembly = answering
         self._done = False
+        self._beginning = b""
+        """Of what is no event."""
 
     async def events(self) -> AsyncGenerator[StreamEvent, None]:
         """Yield the answer as it comes, the `ModelAnswer` last. Raises `ProviderError`."""
@@ -76,6 +81,7 @@ class AnswerReader:
             await self._drain()
         else:
             self._finish()
+        self._check_kind()
         for event in self._assembly.take():
             yield event
         answer = self._assembly.answer(done=self._done)
@@ -99,6 +105,8 @@ class AnswerReader:
 
     def _take(self, piece: bytes) -> None:
         size = self._assembly.size
+        if not size and len(self._beginning) < BEGINNING:
+            self._beginning += piece[:BEGINNING]
         try:
             self._feed(self._decoder.feed(piece))
         except EventTooLargeError:
@@ -114,6 +122,16 @@ class AnswerReader:
             self._feed(self._decoder.finish())
         except ValueError:
             pass
+
+    def _check_kind(self) -> None:
+        """Tell what came when it was no answer at all: a login page, a greeting, another API's JSON."""
+        if self._assembly.size or self._assembly.finish_reason:
+            return
+        beginning = self._beginning.lstrip()
+        if beginning and not beginning.startswith((b"data:", b"event:", b"id:", b"retry:", b":")):
+            is_cut = beginning.startswith((b"{", b"[")) and not self._done
+            if not is_cut:
+                raise self._bad(f"it began with {_quoted(beginning)}")
 
     def _feed(self, events: Iterable[bytes]) -> None:
         for data in events:
@@ -134,6 +152,15 @@ class AnswerReader:
 
     def _bad(self, reason: str) -> ProviderError:
         return errors.bad_stream(self._url, reason)
+
+
+def _quoted(beginning: bytes) -> str:
+    """The beginning of a body on one line; of a page its title, if that is there."""
+    text = beginning[:BEGINNING].decode("utf-8", "replace")
+    if text.startswith("<"):
+        title = re.search(r"<title[^>]*>([^<]{1,80})", text, re.IGNORECASE)
+        return f"an HTML page, {title[1].strip()!r}" if title else "an HTML page"
+    return repr(" ".join(text.split())[:80])
 
 
 def timeout_error(url: str, timeouts: Timeouts, ends_at: float) -> ProviderError:
