@@ -11,17 +11,29 @@ from pathlib import Path
 import pytest
 
 from actors.session.events import ApprovalSettled
-from ipc.messages import AskRaised, NoticeRaised, PlanChanged, PlanItem, TurnStarted
+from ipc.messages import (
+    AnyFact,
+    AskRaised,
+    AskSettled,
+    MessageDelta,
+    NoticeRaised,
+    PlanChanged,
+    PlanItem,
+    ToolFinished,
+    ToolPrinted,
+    ToolStarted,
+    TurnStarted,
+)
 from ipc.terminal_text import clean
 from tests.fakes.chat_script import Step, call, calls, chunks, parent, say, status, subagent
-from tests.fakes.facts import activity, finished, session
+from tests.fakes.facts import activity, approval, finished, jobs, session
 from tests.fakes.fault_table import LONG
 from tests.fakes.hostile_texts import HOSTILE, decoded, foreign
 from tests.fakes.scene import played, scene, whole
 from tests.fakes.scene import say as tell
 from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.session_events import check_log
-from tests.fakes.terminal import ENTER, PAGE_DOWN, TerminalProgram
+from tests.fakes.terminal import ENTER, ESC, F3, PAGE_DOWN, TerminalProgram
 
 TAGGED = {f"q{number}z": text for number, text in enumerate(HOSTILE.values())}
 """Each text behind a tag of its own: what stands right behind a tag on the terminal was let through."""
@@ -160,9 +172,28 @@ async def test_no_hostile_text_of_another_process_reaches_the_terminal(tmp_path:
             )
             await terminal.shows(f"q{number}z")
             run.parent.tell(finished(number, text))
+            for fact in _running(number, text):
+                run.parent.tell(fact)
+            await terminal.shows(f"t{number}t")
+            run.parent.tell(ToolFinished(call_id="1", name="patch", status="ok", duration_ms=1, display=text))
+            run.parent.tell(approval(f"@@ -0,0 +1 @@\n+{text}", tool="patch", title=text, grant=text))
+            await terminal.shows("patch asks", f"q{number}z")
+            run.parent.tell(AskSettled(ask_id="ask-1", outcome="deny"))
+        terminal.type(F3)
+        run.parent.tell(jobs(*TEXTS[-1:-7:-1]))
+        terminal.type("/jobs" + ENTER)
+        await terminal.shows("Running in the background", f"1  q{len(TEXTS) - 1}z")
+        terminal.type(ESC)
         run.parent.tell(NoticeRaised(level="info", message="all told"))
         await terminal.shows("all told")
         assert_harmless(terminal)
+
+
+def _running(number: int, text: str) -> Iterator[AnyFact]:
+    """A thought, and what a command prints while it runs."""
+    yield MessageDelta(turn=number, kind="reasoning", text=text)
+    yield ToolStarted(call_id="1", name="patch", summary=text)
+    yield ToolPrinted(call_id="1", tail=f"{text}\nt{number}t")
 
 
 @pytest.mark.timeout(1200 if LONG else 60)
