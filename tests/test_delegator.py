@@ -98,6 +98,7 @@ def test_a_delegation_out_of_time_keeps_what_was_said(tmp_path: Path) -> None:
         ("quotes", "not a conversation"),
         ("misnames", "not a conversation"),
         ("invents", "did not give"),
+        ("browses", "did not make"),
         ("impersonates", "another delegation"),
         ("floods", "flooded"),
     ],

@@ -22,6 +22,7 @@ from actors.session.recorder import Recorder
 from actors.settings.tables import Delegation
 from actors.tools.delegate import DelegateInput
 from actors.tools.tool import Invocation
+from actors.turn import Invoker
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
 from ipc.errors import PeerGone
@@ -65,6 +66,8 @@ class Scene:
         self.peer_is_gone = False
         self.fault: Exception | None = None
         """What connecting to a worker raises."""
+        self.web: Invoker | None = None
+        """What makes the subagent's calls to the web."""
         self._barred = barred
         self._limits = limits or Delegation()
         self._state = state
@@ -100,6 +103,7 @@ class Scene:
             self._limits,
             lambda: self.conversation,
             self._barred,
+            web=self.web,
         )
 
     def close(self) -> None:

@@ -17,12 +17,14 @@ from ipc.messages import (
     AnyReply,
     CompleteModel,
     FinishDelegation,
+    InvokeTool,
     ModelAnswer,
     ModelCompleted,
     ModelStreamed,
     Refused,
     TextDelta,
     ToolCall,
+    ToolInvoked,
 )
 
 DEADLINE_S = 20.0
@@ -59,6 +61,7 @@ class WorkerParent:
     def __init__(self, *steps: Step) -> None:
         self.steps = list(steps)
         self.tails: list[tuple[bytes, ...]] = []
+        self.invoked: list[ToolCall] = []
         self.asked = asyncio.Event()
         self.finished: asyncio.Future[FinishDelegation] = asyncio.get_running_loop().create_future()
 
@@ -68,6 +71,9 @@ class WorkerParent:
                 self.tails.append(tail)
                 self.asked.set()
                 return self._complete(self.steps.pop(0), peer)
+            case InvokeTool(call=call):
+                self.invoked.append(call)
+                return ToolInvoked(content=f"{call.name} by the parent", status="ok")
             case FinishDelegation():
                 self.finished.set_result(command)
                 return Accepted()
