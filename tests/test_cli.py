@@ -171,11 +171,16 @@ def test_unknown_flag_is_raised_as_one_line() -> None:
         parser_for("plan").understand(["--jsno"])
 
 
+@pytest.mark.report("CFG-06")
 @pytest.mark.parametrize(
     ("content", "told"),
     [
         (b"modell = 1", "'modell': unknown setting; did you mean model"),
         (b"\xef\xbb\xbfmodel = 'x'", "byte order mark"),
+        (b"provider = 'olama'", "provider: unknown server; did you mean ollama"),
+        (b"max_tool_rounds = 'many'", "max_tool_rounds: input should be a valid integer"),
+        (b"timeouts = 3", "timeouts: has to be a table"),
+        (b"model = ", "is not TOML"),
         (None, "cannot be read: it is no regular file"),
     ],
 )
@@ -189,6 +194,35 @@ def test_settings_that_cannot_be_used_end_a_run_with_one_line_and_status_2(
     line = shell.refusal("run", "hello")
     assert line.startswith(f"fido: {shell.config}: ")
     assert told in line
+
+
+NO_STDOUT = {
+    "reader has gone": ('"$@" | :; exit ${PIPESTATUS[0]}', 141, ""),
+    "is closed": ('"$@" >&-', 0, ""),
+    "is full": ('"$@" > /dev/full', 1, "fido: stdout cannot be written: no space left on device\n"),
+    "is full, and nobody is told": ('"$@" > /dev/full 2>&-', 1, ""),
+}
+
+
+@pytest.mark.parametrize("how", NO_STDOUT)
+def test_stdout_that_takes_nothing_ends_a_command_without_a_traceback(shell: Shell, how: str) -> None:
+    line, status, told = NO_STDOUT[how]
+    for words in (
+        ["--help"],
+        ["tools"],
+        ["tools", "--advertised"],
+        ["plan", "--json"],
+        ["completion", "zsh"],
+    ):
+        run = subprocess.run(
+            ["bash", "-c", f"{line}", "bash", *GUARD, *words],
+            cwd=shell.workspace,
+            env=shell.home.environment(),
+            capture_output=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        assert (run.returncode, run.stderr.decode()) == (status, told), words
 
 
 # --- completion --------------------------------------------------------------------------------------

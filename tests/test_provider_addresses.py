@@ -69,19 +69,33 @@ def test_requests_say_nothing_about_this_machine(server: ScriptedServer) -> None
     assert not [name for name in server.requests[0].headers if name.startswith("x-stainless-os")]
 
 
-@pytest.mark.parametrize("suffix", ["", "/", "/chat/completions", "/chat/completions/", " "])
+@pytest.mark.report("CFG-01", "CFG-02")
+@pytest.mark.parametrize(
+    "suffix", ["", "/", "//", " ", "/chat/completions", "/chat/completions/", "/responses", "/models/"]
+)
 def test_base_urls_are_taken_as_people_write_them(server: ScriptedServer, suffix: str) -> None:
     server.add(say("x"))
-    run(normalize_base_url(server.base_url + suffix))
+    run(normalize_base_url(f" {server.base_url}{suffix}"))
     server.assert_done()
+    assert server.requests[0].path == "/v1/chat/completions"
 
 
-def test_another_prefix_is_left_alone() -> None:
+@pytest.mark.report("CFG-02")
+@pytest.mark.parametrize("suffix", ["", "/", "/chat/completions"])
+def test_another_prefix_is_left_alone(suffix: str) -> None:
     with ScriptedServer([say("x")], prefix="/api/paas/v4") as server:
-        run(server.base_url + "/")
+        run(normalize_base_url(server.base_url + suffix))
         server.assert_done()
 
 
+@pytest.mark.report("CFG-02")
+def test_a_bare_host_is_taken_for_its_usual_prefix(server: ScriptedServer) -> None:
+    server.add(say("x"))
+    run(normalize_base_url(server.base_url.removesuffix("/v1")))
+    server.assert_done()
+
+
+@pytest.mark.report("CFG-01")
 def test_a_wrong_path_shows_the_final_url(server: ScriptedServer) -> None:
     error = fail(server.base_url + "/v1")
     assert error.code == "not_found"

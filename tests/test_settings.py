@@ -5,13 +5,15 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
-from actors.settings.addresses import normalize_base_url
-from actors.settings.layers import SettingsError
+from actors.settings.addresses import below, normalize_base_url
+from actors.settings.layers import Layer, SettingsError, merge
 from actors.settings.settings import OPENAI_BASE_URL, Settings, load
 
 ROOT = Path(__file__).parent.parent
@@ -51,6 +53,7 @@ def test_without_key_and_url_the_built_in_model_answers(home: Home) -> None:
     assert home.load(OPENAI_API_KEY="", OPENAI_BASE_URL=" ").offline
 
 
+@pytest.mark.report("CFG-06")
 @pytest.mark.parametrize("text", ["", "\n", " \n\t\n", "# nothing yet\n"])
 def test_a_file_with_nothing_in_it_sets_nothing(home: Home, text: str) -> None:
     before = home.load()
@@ -59,6 +62,7 @@ def test_a_file_with_nothing_in_it_sets_nothing(home: Home, text: str) -> None:
     assert home.load() == before
 
 
+@pytest.mark.report("CFG-04")
 def test_flags_beat_environment_beats_workspace_beats_user_beats_defaults(home: Home) -> None:
     seen = [home.load()]
     home.user.write_text('model = "user"', encoding="utf-8")
@@ -77,6 +81,7 @@ def test_flags_beat_environment_beats_workspace_beats_user_beats_defaults(home: 
     ]
 
 
+@pytest.mark.report("CFG-04")
 def test_tables_are_merged_key_by_key(home: Home) -> None:
     home.user.write_text("[timeouts]\nconnect_s = 3\nidle_s = 4.5\n", encoding="utf-8")
     home.project.write_text("[timeouts]\nidle_s = 7\n", encoding="utf-8")
@@ -85,6 +90,80 @@ def test_tables_are_merged_key_by_key(home: Home) -> None:
     assert settings.timeouts.total_s == Settings().timeouts.total_s
     assert settings.source("timeouts.connect_s") == str(home.user)
     assert settings.source("timeouts.idle_s") == str(home.project)
+
+
+class Inner(BaseModel):
+    a: int = 0
+    b: list[int] = []
+    free: dict[str, int] = {}
+
+
+class Outer(BaseModel):
+    x: int = 0
+    inner: Inner = Inner()
+
+
+LEAVES = {
+    "x": st.integers(),
+    "inner.a": st.integers(),
+    "inner.b": st.lists(st.integers()),
+    "inner.free.p": st.integers(),
+    "inner.free.q": st.integers(),
+}
+
+
+def nested(leaves: Mapping[str, object]) -> dict[str, Any]:
+    """Values by their dotted keys, as tables."""
+    tables: dict[str, Any] = {}
+    for key, value in leaves.items():
+        *way, last = key.split(".")
+        table = tables
+        for name in way:
+            table = table.setdefault(name, {})
+        table[last] = value
+    return tables
+
+
+@pytest.mark.report("CFG-04")
+@given(st.lists(st.fixed_dictionaries({}, optional=LEAVES), min_size=5, max_size=5))
+def test_in_tables_of_any_depth_the_strongest_level_that_sets_a_key_wins(
+    levels: list[dict[str, object]],
+) -> None:
+    layers = [Layer(f"level {number}", nested(level)) for number, level in enumerate(levels)]
+    values, sources = merge(layers, Outer)
+    expected = {key: value for level in levels for key, value in level.items()}
+    assert values == nested(expected)
+    assert sources == {
+        key: f"level {max(number for number, level in enumerate(levels) if key in level)}" for key in expected
+    }
+
+
+@pytest.mark.report("CFG-04")
+def test_a_list_is_replaced_as_a_whole_and_nothing_is_no_value(home: Home) -> None:
+    merged, _ = merge([Layer("one", {"inner": {"b": [1, 2]}}), Layer("two", {"inner": {"b": []}})], Outer)
+    assert merged == {"inner": {"b": []}}
+    home.user.write_text('model = "user"\nmode = "plan"', encoding="utf-8")
+    settings = home.load({"model": None, "mode": ""}, FIDO_MODEL=" ")
+    assert (settings.model, settings.mode) == ("user", "plan")
+
+
+@pytest.mark.report("CFG-04")
+def test_what_holds_for_one_workspace_beats_the_rest_of_the_file_there_alone(home: Home) -> None:
+    home.user.write_text(
+        f"""[permissions.tools]
+patch = "deny"
+rm = "deny"
+[workspaces."{home.workspace.resolve()}".permissions.tools]
+patch = "allow"
+[workspaces."/elsewhere".permissions.tools]
+rm = "allow"
+""",
+        encoding="utf-8",
+    )
+    settings = home.load()
+    assert settings.permissions.tools == {"patch": "allow", "rm": "deny"}
+    assert f'[workspaces."{home.workspace.resolve()}"]' in settings.source("permissions.tools.patch")
+    assert home.load({"deny": ["patch"]}).permissions.tools["patch"] == "deny"
 
 
 def test_grants_on_the_command_line_join_those_of_the_file(home: Home) -> None:
@@ -124,6 +203,12 @@ def test_fido_variables_win_over_those_of_openai(home: Home) -> None:
         ('mode = "fast"', ["mode", "'plan', 'agent' or 'yolo'"]),
         ('base_url = "localhost:11434"', ["base_url", "http://"]),
         ("model = 3 4", ["is not TOML", "line 1"]),
+        ('provider = "olama"', ["provider", "unknown server; did you mean ollama?"]),
+        ('wire_api = "rest"', ["wire_api", "'chat' or 'responses'"]),
+        ("model = ''", ["model", "at least 1 character"]),
+        ("web = {search_url = 3}", ["web.search_url", "valid string"]),
+        ("web = {search_url = 'search'}", ["web.search_url"]),
+        ("workspaces = 3", ["workspaces: has to be a table"]),
         ("\ufeffmodel = 'x'", ["byte order mark"]),
         (
             '[permissions.tools]\npach = "allow"',
@@ -222,6 +307,7 @@ def test_unknown_key_is_shown_without_what_a_terminal_acts_on(home: Home, text: 
     assert "\x1b" not in refusal
 
 
+@pytest.mark.report("SEC-03")
 def test_key_is_never_shown(home: Home) -> None:
     settings = home.load(OPENAI_API_KEY="sk-canary")
     assert "sk-canary" not in repr(settings) + str(settings) + str(settings.model_dump())
@@ -229,6 +315,7 @@ def test_key_is_never_shown(home: Home) -> None:
     assert "sk-canary" not in home.refusal()
 
 
+@pytest.mark.report("SEC-03")
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -285,6 +372,12 @@ def test_key_for_openai_gives_way_to_the_key_beside_a_base_url(home: Home) -> No
         ("http://host/v1/chat/completions/", "http://host/v1"),
         ("https://host:8443/api/paas/v4", "https://host:8443/api/paas/v4"),
         ("http://[::1]:8080", "http://[::1]:8080/v1"),
+        ("https://me.openai.azure.com", "https://me.openai.azure.com/openai/v1"),
+        ("https://me.openai.azure.com/openai/v1/responses", "https://me.openai.azure.com/openai/v1"),
+        (
+            "https://me.openai.azure.com/openai/deployments/d/chat/completions?api-version=2024-10-21",
+            "https://me.openai.azure.com/openai/deployments/d?api-version=2024-10-21",
+        ),
     ],
 )
 def test_base_urls_are_brought_into_one_form(given_url: str, expected: str) -> None:
@@ -300,12 +393,18 @@ def test_base_urls_are_brought_into_one_form(given_url: str, expected: str) -> N
         "http://host:port",
         "http://u:key@host/v1",
         "http://h/v1?k=1",
+        "http://h/v1?api-version=1&key=x",
         "http://a b/v1",
     ],
 )
 def test_what_is_no_base_url_is_refused(given_url: str) -> None:
     with pytest.raises(ValueError, match=r"http|URL|key|space"):
         normalize_base_url(given_url)
+
+
+def test_query_of_a_base_url_stays_behind_the_endpoint() -> None:
+    assert below("https://h/v1?api-version=1", "/models") == "https://h/v1/models?api-version=1"
+    assert below("https://h/v1", "/models") == "https://h/v1/models"
 
 
 @given(st.sampled_from(["http://host", "https://host:1/a/v9"]), st.from_regex(r"/* *", fullmatch=True))
