@@ -31,8 +31,8 @@ class Output:
         """Bytes taken."""
         return self._clip.total
 
-    def add(self, chunk: bytes) -> None:
-        """Take the next bytes."""
+    def add(self, chunk: memoryview | bytes) -> None:
+        """Take the next bytes; nothing of a view is held."""
         if self._path and self._clip.total + len(chunk) > self._in_memory:
             self.open_file()
         self._clip.add(chunk)
@@ -62,7 +62,7 @@ class Output:
         joined = len(tail) < count and self.total == len(head) + len(tail)
         return (head + tail if joined else tail)[-count:]
 
-    def _write(self, chunk: bytes) -> None:
+    def _write(self, chunk: memoryview | bytes) -> None:
         view = memoryview(chunk)[: self._limit - self.in_file]
         try:
             while view:

@@ -51,6 +51,7 @@ class Watch:
         self._status: int | None = None
         self._tell_at = time.monotonic() + SILENT_S
         self._told = 0
+        self._buffer = memoryview(bytearray(_CHUNK))
         self._output, write = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._output, False)
         self._output_open = True
@@ -147,14 +148,14 @@ class Watch:
         """Take what is in the pipe, in one go: a poll for each piece would cost as much as the piece."""
         for _ in range(_BURST if self._output_open else 0):
             try:
-                chunk = os.read(self._output, _CHUNK)
+                size = os.readv(self._output, [self._buffer])
             except BlockingIOError:
                 return
-            if not chunk:
+            if not size:
                 self._output_open = False
                 self._poll.unregister(self._output)
                 return
-            self._kept.add(chunk)
+            self._kept.add(self._buffer[:size])
 
     def _has_ended(self) -> bool:
         self._status = process_tree.reap().statuses.get(self._command)
