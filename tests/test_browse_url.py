@@ -33,7 +33,8 @@ HOME = """<!doctype html><html><head><title>Home &amp; hearth</title><style>p{}<
 
 
 def browser(*excepted: str, **more: object) -> BrowseUrl:
-    return BrowseUrl(Browser(Fetcher(excepted or ("localhost",), **more)))  # type: ignore[arg-type]
+    made = Browser(Fetcher(excepted or ("localhost",), **more))  # type: ignore[arg-type]
+    return BrowseUrl(lambda: made)
 
 
 def resolver(*answers: Sequence[str]) -> tuple[list[str], object]:
@@ -320,6 +321,12 @@ def test_a_certificate_is_checked_for_the_name_although_an_address_is_connected_
         assert [asked.headers["host"] for asked in site.asked] == [f"site.example:{site.port}"]
 
 
+def test_certificates_that_are_not_there_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/no/such.pem")
+    refused = refusal(browser(), url="https://localhost:1/")
+    assert (refused.code, "SSL_CERT_FILE" in refused.next_step) == ("no_certificates", True)
+
+
 def test_through_a_proxy_a_host_is_judged_by_its_name_and_the_result_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -342,7 +349,7 @@ def test_through_a_proxy_a_host_is_judged_by_its_name_and_the_result_says_so(
 
 
 def test_an_unusable_proxy_is_told_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    for proxy in ("socks5://me:canary@127.0.0.1:9", "gopher://me:canary@127.0.0.1:9"):
+    for proxy in ("socks5://me:canary@127.0.0.1:9", "gopher://me:canary@127.0.0.1:9", "me:canary@["):
         monkeypatch.setenv("http_proxy", proxy)
         refused = refusal(browser("other"), url="http://site.example/")
         assert (refused.code, "canary" in refused.message) == ("unusable_proxy", False)

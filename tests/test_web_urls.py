@@ -36,6 +36,7 @@ NO_URL = (
     "http://example.org:99999/", "http://example.org:x/", "http://-x.org/", "http://x..org/", "http://1.2.3.4.5/",
     "http://256.1.1.1/", "http://[fe80::1%25eth0]/", "http://[::1", "http://%6cocalhost/", "http://exa\x00mple.org/",
     "http://example.org/\nHost: evil.test", "http://" + "a" * 64 + ".org/", "http://x/" + "a" * 5000,
+    "http://example.org/\ud800",
 )  # fmt: skip
 HOSTS = (
     "example.org",

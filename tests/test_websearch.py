@@ -39,7 +39,7 @@ JSON = "application/json"
 
 
 def search(site: Website, path: str = "/search") -> Websearch:
-    return Websearch(Search(site.url(path)))
+    return Websearch(lambda: Search(site.url(path)))
 
 
 def test_results_are_titles_urls_and_short_snippets_marked_as_outside_text() -> None:
@@ -68,7 +68,7 @@ def test_without_an_endpoint_the_result_says_how_to_set_one_before_anybody_is_as
 def test_a_password_of_the_endpoint_is_sent_to_it_and_shown_to_nobody() -> None:
     with Website({"/search": page('{"results": []}', JSON)}) as site:
         url = site.url("/search?token=canary").replace("://", "://me:can%C3%A4ry@")
-        tool = Websearch(Search(url))
+        tool = Websearch(lambda: Search(url))
         shown = call(tool, query="x").content + tool.preview(Websearch.input(query="x"))
     (asked,) = site.asked
     assert asked.headers["authorization"] == f"Basic {base64.b64encode('me:canäry'.encode()).decode()}"

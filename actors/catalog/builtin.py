@@ -1,6 +1,7 @@
 """The built-in tools: which there are, and how they are put together for the parent and for a worker."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,6 +25,8 @@ from actors.tools.websearch import Websearch
 
 if TYPE_CHECKING:
     from actors.settings.tables import Web
+    from actors.web.browser import Browser
+    from actors.web.search import Search
 
 TOOLS: Final[tuple[Any, ...]] = (
     AskUser, BashExec, BrowseUrl, DelegateTool, ListFiles, Mkdir, Patch, ReadFile, Ripgrep, Rm, Rmdir,
@@ -61,12 +64,21 @@ def parent_tools(
 
 def web_tools(web: "Web") -> dict[str, AnyTool]:
     """What needs the network: a parent has them for itself and for its subagents, which have none."""
-    from actors.web.browser import Browser
-    from actors.web.fetch import Fetcher
-    from actors.web.search import Search
 
-    search = Search(web.search_url) if web.search_url else None
-    return _by_name([BrowseUrl(Browser(Fetcher(web.private_hosts))), Websearch(search)])
+    @cache
+    def browser() -> "Browser":
+        from actors.web.browser import Browser
+        from actors.web.fetch import Fetcher
+
+        return Browser(Fetcher(web.private_hosts))
+
+    @cache
+    def search() -> "Search":
+        from actors.web.search import Search
+
+        return Search(web.search_url or "")
+
+    return _by_name([BrowseUrl(browser), Websearch(search if web.search_url else None)])
 
 
 def worker_tools(workspace: Workspace) -> dict[str, AnyTool]:

@@ -1,5 +1,6 @@
 """`browse_url`: one page of the public web as text, for reading and nothing else."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
@@ -24,7 +25,8 @@ class BrowseUrl:
     effect: ClassVar[Effect] = "web"
     input: ClassVar[type[BrowseUrlInput]] = BrowseUrlInput
 
-    def __init__(self, browser: "Browser") -> None:
+    def __init__(self, browser: "Callable[[], Browser]") -> None:
+        """`browser` is called when a page is wanted: importing what it needs takes 9 ms."""
         self._browser = browser
 
     def summary(self, given: BrowseUrlInput) -> str:
@@ -32,7 +34,7 @@ class BrowseUrl:
 
     def preview(self, given: BrowseUrlInput) -> str:
         """The request as it is sent: look-alike letters show what they are. Raises `ToolFailure` for none."""
-        return f"GET {self._browser.target(given.url).url}"
+        return f"GET {self._browser().target(given.url).url}"
 
     async def run(self, given: BrowseUrlInput, invocation: Invocation) -> ToolOutput:
-        return await self._browser.browse(self._browser.target(given.url))
+        return await self._browser().browse(self._browser().target(given.url))

@@ -1,5 +1,6 @@
 """`websearch`: one query to the search endpoint that a person has set."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
@@ -30,7 +31,8 @@ class Websearch:
     effect: ClassVar[Effect] = "web"
     input: ClassVar[type[WebsearchInput]] = WebsearchInput
 
-    def __init__(self, search: "Search | None") -> None:
+    def __init__(self, search: "Callable[[], Search] | None") -> None:
+        """`search` is called when something is sought; null: no endpoint is set."""
         self._search = search
 
     def summary(self, given: WebsearchInput) -> str:
@@ -49,7 +51,7 @@ class Websearch:
         if not 0 < (length := len(self.summary(given))) <= MAX_QUERY:
             message = f"A query has 1 to {MAX_QUERY:,} characters; this one has {length:,}."
             raise ToolFailure("bad_query", message, "Search for a few words.")
-        return self._search
+        return self._search()
 
 
 def _told(found: "Results") -> ToolOutput:

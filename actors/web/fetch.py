@@ -224,15 +224,18 @@ async def _answered(
 def _transport(target: Target, proxy: str) -> "httpx2.AsyncHTTPTransport":
     import httpx2
 
-    context = (
-        httpx2.create_ssl_context() if target.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    )
+    is_safe = target.scheme == "https"
+    try:
+        context = httpx2.create_ssl_context() if is_safe else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    except OSError as error:
+        raise ToolFailure(
+            "no_certificates",
+            f"The certificates to trust can not be read: {error.strerror or error}.",
+            "Tell the user to check SSL_CERT_FILE and SSL_CERT_DIR.",
+        ) from None
     try:
         return httpx2.AsyncHTTPTransport(verify=context, proxy=proxy or None)
-    except (
-        ImportError,
-        ValueError,
-    ):  # a SOCKS proxy without its package, a URL that is none; it may hold a password
+    except (ImportError, ValueError):  # a SOCKS proxy without its package, no URL; it may hold a password
         raise ToolFailure(
             "unusable_proxy",
             "The proxy of the environment can not be used; it has to be http:// or https://.",

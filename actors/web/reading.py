@@ -9,6 +9,7 @@ from typing import Final
 
 import msgspec
 
+from actors.files.workspace import os_failures
 from actors.tools.tool import ToolFailure
 from actors.web.extract import Order, Page
 
@@ -27,15 +28,16 @@ _decode = msgspec.json.Decoder(Page).decode
 
 async def read(order: Order, data: bytes, deadline_s: float = DEADLINE_S) -> Page:
     """Make text of a page. Raises `ToolFailure` where its reader crashed, hung or ran out of memory."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-c", _START, _ROOT, str(os.getpid()),
-        cwd="/",
-        env={},
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-        limit=OUTPUT_BYTES,
-    )  # fmt: skip
+    with os_failures("the process that reads pages"):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-X", "utf8", "-c", _START, _ROOT, str(os.getpid()),
+            cwd="/",
+            env={},
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            limit=OUTPUT_BYTES,
+        )  # fmt: skip
     try:
         async with asyncio.timeout(deadline_s):
             output, _ = await process.communicate(json.dumps(order).encode() + b"\n" + data)

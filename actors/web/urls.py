@@ -14,7 +14,7 @@ MAX_LENGTH: Final = 4096
 _PORTS: Final[dict[str, int]] = {"http": 80, "https": 443}
 _NAME: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
-_UNSAFE: Final = re.compile(r"[\s\\\x00-\x20\x7f]")
+_UNSAFE: Final = re.compile(r"[\s\\\x00-\x20\x7f\ud800-\udfff]")
 _KEPT: Final = "/%:@!$&'()*+,;=~?"
 """What stays as it is in a path or a query, beside letters, digits and `-._`."""
 
