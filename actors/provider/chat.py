@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.conversation import CLOSING, Conversation
-from actors.provider.forms import Forms, Reasonings
+from actors.provider.forms import Forms
 from actors.provider.stream import Assembly
 from actors.provider.wire import PLAIN, Quirks
 from ipc.messages import ModelAnswer
@@ -21,13 +21,12 @@ class ChatWire:
     def __init__(self, max_output_tokens: int = 0) -> None:
         self._max_output_tokens = max_output_tokens
         self._head: tuple[bytes, Quirks, bytes] | None = None
-        self._reasonings = Reasonings()
-        self._forms: tuple[Quirks, Forms] = PLAIN, Forms(PLAIN, self._reasonings)
+        self._forms: tuple[Quirks, Forms] = PLAIN, Forms(PLAIN)
 
     def body(self, conversation: Conversation, quirks: Quirks) -> bytes:
         """The conversation's own bytes, unless this server wants them otherwise."""
         if self._forms[0] != quirks:
-            self._forms = quirks, Forms(quirks, self._reasonings)
+            self._forms = quirks, Forms(quirks)
         messages = self._forms[1].of(conversation.messages)
         return conversation.body(self._made_over(conversation.head, quirks), messages)
 
@@ -36,8 +35,7 @@ class ChatWire:
         return Assembly(url, quirks=quirks)
 
     def keep(self, answer: ModelAnswer) -> None:
-        """Remember its reasoning: a server may turn out to want it back."""
-        self._reasonings.keep(answer)
+        """Nothing of it has to be known later."""
 
     def _made_over(self, head: bytes, quirks: Quirks) -> bytes:
         """The head with the options that this server takes; made once."""

@@ -54,14 +54,14 @@ DIALECTS: Final = (
     Dialect("together", hosts=("api.together.xyz", "api.together.ai")),
     Dialect("ollama", Quirks(text_calls=True), port=11434, window_path="/api/ps"),
     Dialect("llama.cpp", Quirks(text_calls=True), port=8080, window_path="/props"),
-    Dialect("vllm", Quirks(text_calls=True), port=8000),
+    Dialect("vllm", Quirks(keeps_reasoning=True, text_calls=True), port=8000),
     Dialect(
         "lmstudio",
         Quirks(call_content="empty", text_calls=True),
         port=1234,
         window_path="/api/v0/models",
     ),
-    Dialect("generic"),
+    Dialect("generic", Quirks(keeps_reasoning=True)),
 )
 NAMES: Final = tuple(dialect.name for dialect in DIALECTS)
 GENERIC: Final = DIALECTS[-1]

@@ -4,32 +4,35 @@ from typing import Any, Final
 
 import msgspec
 
+DETAILS: Final = "reasoning_details"
+"""OpenRouter's form of it: a list of objects, signed and encrypted ones among them."""
+REASONING: Final = ("reasoning_content", "reasoning")
+"""Names under which servers show reasoning; some fill both with the same text."""
 _JOINED: Final = ("text", "summary", "data")
 """Members of a detail that come in pieces; the others come whole, and once."""
 
 
 class EchoAssembly:
-    """Collects the member that is named; nothing where no name is given."""
+    """Collects the member that is named; without a name the one that came, if reasoning is to be kept."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, keeps: bool = False) -> None:
         self._name = name
+        self._keeps = keeps and not name
         self._details: list[dict[str, Any]] = []
 
     def feed(self, delta: dict[str, Any]) -> int:
         """Take one delta, return how many characters of meaning it brought beside the reasoning itself."""
-        if self._name != "reasoning_details":
+        if self._keeps and not self._name:
+            self._name = next((name for name in REASONING if _is_text(delta, name)), "")
+        if self._name != DETAILS:
             return 0
-        details = delta.get("reasoning_details")
-        return (
-            sum(self._add(one) for one in details if isinstance(one, dict))
-            if isinstance(details, list)
-            else 0
-        )
+        details = delta.get(DETAILS)
+        return sum(map(self._add, filter(_is_object, details))) if isinstance(details, list) else 0
 
     def members(self, reasoning: str) -> str:
         """The members as `ModelAnswer.echo` holds them; empty when there is nothing to send back."""
-        if self._name == "reasoning_details":
-            return _encoded({self._name: [_whole(one) for one in self._details]}) if self._details else ""
+        if self._name == DETAILS:
+            return _encoded({DETAILS: [_whole(one) for one in self._details]}) if self._details else ""
         return _encoded({self._name: reasoning}) if self._name and reasoning else ""
 
     def _add(self, piece: dict[str, Any]) -> int:
@@ -48,6 +51,10 @@ class EchoAssembly:
                 elif value is not None:
                     last[key] = value
         return sum(len(piece[key]) for key in _JOINED if _is_text(piece, key))
+
+
+def _is_object(piece: Any) -> bool:
+    return isinstance(piece, dict)
 
 
 def _is_text(piece: dict[str, Any], key: str) -> bool:

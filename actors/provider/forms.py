@@ -9,7 +9,6 @@ result and a prompt: a turn that was cancelled leaves such behind.
 """
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, assert_never
 
@@ -22,14 +21,12 @@ from actors.conversation import (
     encode_user,
     without_echo,
 )
+from actors.provider.echo import DETAILS, REASONING
 from actors.provider.wire import Quirks
 from actors.sent_message import read
-from ipc.messages import ModelAnswer
 
-REMEMBERED: Final = 64
-"""How many answers' reasoning is kept in case the server turns out to want it back."""
-REMEMBERED_SIZE: Final = 1 << 20
-"""Characters of reasoning that are kept of one answer for that."""
+SPARE: Final = 64
+"""How many messages made over are kept besides twice those of a conversation."""
 NO_REASONING: Final = " "
 """Stands in for reasoning that a server demands of a message which never had any; some take no empty one."""
 BRIDGE: Final = "(stopped)"
@@ -40,43 +37,20 @@ _PROMPT: Final = b'{"role":"user"'
 _encode: Final = msgspec.json.encode
 
 
-class Reasonings:
-    """The newest answers' reasoning, by the id of their first call."""
-
-    def __init__(self) -> None:
-        self._texts: OrderedDict[str, str] = OrderedDict()
-
-    def keep(self, answer: ModelAnswer) -> None:
-        """Take note of an answer."""
-        if answer.tool_calls and answer.reasoning and len(answer.reasoning) <= REMEMBERED_SIZE:
-            self._texts[answer.tool_calls[0].id] = answer.reasoning
-            while len(self._texts) > REMEMBERED:
-                self._texts.popitem(last=False)
-
-    def of(self, call_id: str) -> str:
-        """The reasoning in front of a call; empty when it is not known."""
-        return self._texts.get(call_id, "")
-
-
 class Forms:
     """Makes messages over for one set of quirks."""
 
-    def __init__(self, quirks: Quirks, reasonings: Reasonings) -> None:
+    def __init__(self, quirks: Quirks) -> None:
         self._quirks = quirks
-        self._reasonings = reasonings
         self._made: dict[bytes, tuple[bytes, ...]] = {}
-        self._is_plain = (
-            Quirks(
-                limit_name=quirks.limit_name, stream_usage=quirks.stream_usage, text_calls=quirks.text_calls
-            )
-            == quirks
-        )
+        is_free = not (quirks.echo or quirks.single_calls or quirks.alternating or quirks.short_ids)
+        self._is_plain = is_free and quirks.call_content == "null"
 
     def of(self, messages: Sequence[bytes]) -> Sequence[bytes]:
         """The messages as this server takes them; the very sequence where nothing is to be done."""
         if self._is_plain and not any(map(carries_echo, messages)):
             return messages
-        if len(self._made) > 2 * len(messages) + REMEMBERED:
+        if len(self._made) > 2 * len(messages) + SPARE:
             self._made.clear()
         made = self._one_by_one(messages)
         return list(_alternating(made) if self._quirks.alternating else made)
@@ -105,7 +79,7 @@ class Forms:
         plain, echo = without_echo(message)
         members: dict[str, Any] = msgspec.json.decode(plain)
         calls = members.pop("tool_calls", [])
-        wanted = self._echo(echo, calls)
+        wanted = self._echo(echo)
         if self._quirks.short_ids:
             calls = [call | {"id": _short(call["id"])} for call in calls]
         if not calls:
@@ -120,17 +94,15 @@ class Forms:
             _encode(head | {"tool_calls": [call]} | wanted) for head, call in zip(heads, calls, strict=True)
         )
 
-    def _echo(self, stored: str, calls: Sequence[Any]) -> dict[str, Any]:
-        """The member that carries the reasoning back: as it was stored, or as it is remembered."""
+    def _echo(self, stored: str) -> dict[str, Any]:
+        """The member that carries the reasoning back, as it was stored."""
         name = self._quirks.echo
         if not name:
             return {}
         members: dict[str, Any] = msgspec.json.decode(stored or "{}")
-        if name in members:
-            return {name: members[name]}
-        if name == "reasoning_details":
-            return {}
-        return {name: (self._reasonings.of(calls[0]["id"]) if calls else "") or NO_REASONING}
+        if name in members or name == DETAILS:
+            return {name: members[name]} if name in members else {}
+        return {name: next(filter(None, map(members.get, REASONING)), NO_REASONING)}
 
     def _without_content(self, members: dict[str, Any]) -> dict[str, Any]:
         rest = {name: value for name, value in members.items() if name != "content"}

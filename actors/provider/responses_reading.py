@@ -39,7 +39,7 @@ class ResponsesAssembly(Assembly):
     """Takes decoded events in order. `feed` and `answer` raise `ProviderError`."""
 
     def __init__(self, url: str, quirks: Quirks) -> None:
-        super().__init__(url, quirks=replace(quirks, echo=""))
+        super().__init__(url, quirks=replace(quirks, echo="", keeps_reasoning=False))
         self._outputs: dict[object, _Output] = {}
         self._sealed: list[dict[str, Any]] = []
         self._begun = 0

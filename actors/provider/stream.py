@@ -7,7 +7,7 @@ import msgspec
 
 from actors.provider import errors
 from actors.provider.call_assembly import CallAssembly, sound_name, unique_id
-from actors.provider.echo import EchoAssembly
+from actors.provider.echo import REASONING, EchoAssembly
 from actors.provider.pieces import Pieces
 from actors.provider.text_calls import Holding, tagged_calls
 from actors.provider.wire import PLAIN, Quirks
@@ -15,8 +15,6 @@ from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, To
 
 ANSWER_LIMIT: Final = 8 << 20
 """Characters of one answer, all of it; a server that sends more is not answering a prompt."""
-_REASONING = ("reasoning_content", "reasoning")
-"""Names under which servers show reasoning; some fill both with the same text."""
 
 
 class Assembly:
@@ -35,7 +33,7 @@ class Assembly:
         self._fresh: list[tuple[type[TextDelta] | type[ReasoningDelta], str]] = []
         self._calls = CallAssembly(new_id)
         self._usage: Usage | None = None
-        self._echo = EchoAssembly(quirks.echo)
+        self._echo = EchoAssembly(quirks.echo, keeps=quirks.keeps_reasoning)
         self._new_id = new_id
         self._held: Holding | None = Holding() if quirks.text_calls else None
 
@@ -107,7 +105,7 @@ class Assembly:
             self.size += 1
 
     def _take_delta(self, delta: dict[str, Any]) -> None:
-        for key in _REASONING:
+        for key in REASONING:
             if (text := delta.get(key)) and isinstance(text, str):
                 self._add(ReasoningDelta, text)
                 break

@@ -25,6 +25,8 @@ class Quirks:
     call_content: CallContent = "null"
     echo: str = ""
     """Member that has to carry the reasoning back; empty: none may."""
+    keeps_reasoning: bool = False
+    """Whether reasoning is stored in front of calls although nobody knows yet that it has to go back."""
     single_calls: bool = False
     """Whether it takes one call in a message at most."""
     alternating: bool = False
@@ -32,7 +34,7 @@ class Quirks:
     short_ids: bool = False
     """Whether ids of calls have to be nine letters and digits."""
     sealed: Literal["all", "own", "none"] = "all"
-    """Which sealed reasoning it takes back: all, only what it sealed for this process, or none (Responses)."""
+    """Which sealed reasoning it takes back: all, only what it sealed for this process, or none."""
     text_calls: bool = False
     """Whether a call that comes as tagged text in the answer is one."""
 
@@ -76,7 +78,7 @@ class Wire(Protocol):
         ...
 
     def keep(self, answer: ModelAnswer) -> None:
-        """Take note of an answer, should its server turn out to want more of it back than was stored."""
+        """Take note of an answer, should the wire have to know later which ones were its own."""
         ...
 
 
