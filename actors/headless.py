@@ -27,6 +27,7 @@ from ipc.messages import (
     Problem,
     SessionOpened,
     SettleAsk,
+    ToolFinished,
     TurnFinished,
     TurnStarted,
 )
@@ -37,10 +38,9 @@ CANCEL_PATIENCE_S: Final = 0.6
 """How long a cancelled turn may take to report its end; the supervisor waits a little longer for us."""
 LAST_PLAN_S: Final = 1.0
 NOBODY_ANSWERS: Final = "Nobody can answer in a headless run. Decide yourself, or say what you need to know."
-NEEDED: Final = "{tool} needed an approval that nobody could give; allow it with --allow {tool}."
-NOBODY_APPROVES: Final = (
-    "Nobody can approve in a headless run. Do without, or tell the user to pass --allow {tool}."
-)
+NEEDED: Final = "{tool} needed an approval that nobody could give; allow it with {flag}"
+NOBODY_APPROVES: Final = "Nobody can approve in a headless run. Do without, or tell the user to pass {flag}"
+DELEGATION_FAILED: Final = "A delegation failed: {display}"
 
 
 class Headless:
@@ -118,14 +118,21 @@ class Headless:
             self._refuse(fact)
         else:
             self._printer.show(fact)
+            if isinstance(fact, ToolFinished) and fact.name == "delegate" and fact.status == "error":
+                self._warn(DELEGATION_FAILED.format(display=fact.display))
 
     def _refuse(self, ask: AskRaised) -> None:
+        flag = ask.flag or f"--allow {ask.tool}"
+        text = NOBODY_ANSWERS
         if ask.kind == "approval":
             self._needed_approval = True
-            message = NEEDED.format(tool=ask.tool)
-            self._filter.fact(NoticeRaised(level="warning", message=message))  # once a tool
-        text = (NOBODY_APPROVES if ask.kind == "approval" else NOBODY_ANSWERS).format(tool=ask.tool)
+            text = NOBODY_APPROVES.format(flag=flag)
+            self._warn(NEEDED.format(tool=ask.tool, flag=flag))
         self._start(self._ask(SettleAsk(ask_id=ask.ask_id, decision="deny", text=text)))
+
+    def _warn(self, message: str) -> None:
+        """Tell the person, the same thing once."""
+        self._filter.fact(NoticeRaised(level="warning", message=message))
 
     def _judged(self, fact: TurnFinished) -> TurnFinished:
         """The end as it is reported: a turn that we cancelled for its time reached a limit."""

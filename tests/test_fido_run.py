@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 from collections.abc import Iterator
 from itertools import pairwise
@@ -137,8 +138,12 @@ def test_what_needs_an_approval_is_refused_at_once_and_told_by_the_exit_status(
     assert done.status == 4
     assert not (workspace / "made").exists()
     told = json.loads(json.loads(server.requests[1].body)["messages"][-1]["content"])
-    assert "--allow bash_exec" in told["error"]["message"]
-    assert done.err.count("--allow bash_exec") == 1
+    flag = "--allow 'bash_exec(touch made)'"
+    assert flag in told["error"]["message"]
+    assert done.err.count(flag) == 1
+    server.add(call("bash_exec", {"command": "touch made"}), say("Done."))
+    assert run(at, workspace, server, "go", *shlex.split(flag)).status == 0
+    assert (workspace / "made").exists()
 
 
 def test_what_is_allowed_by_a_flag_is_done(at: Home, workspace: Path, server: ScriptedServer) -> None:

@@ -142,6 +142,7 @@ def test_a_result_nobody_asked_for_is_left_out() -> None:
     assert len(history.messages) == 3
 
 
+@pytest.mark.report("PROV-07")
 def test_an_empty_answer_is_never_kept() -> None:
     for text in ("", "  \n"):
         history = fold([*PROMPT, appended(encode_assistant(text)), said("x")])
