@@ -149,7 +149,7 @@ def _setting_rows(
             continue
         key = prefix + field.name
         allowed = {True: "yes", False: "no"}[key.partition(".")[0] in WORKSPACE_MAY_SET]
-        default = model.model_fields[field.name].get_default()
+        default = model.model_fields[field.name].get_default(call_default_factory=True, validated_data={})
         shown = "" if default is None or model.model_fields[field.name].is_required() else f"`{default!r}`"
         yield [f"`{key}`", shown, "`plan` only" if key == "mode" else allowed, field.doc]
 
