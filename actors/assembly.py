@@ -112,7 +112,7 @@ async def assemble(
     closing.callback(opened.log.close)
     recorder = Recorder(opened.log, publish, settings.prices, folds, history, redactor.struct)
     private = private_places(os.environ, place.directory.parent)
-    outputs = Outputs(state / "output" / session_id)
+    outputs = Outputs(state / "output" / session_id, redactor.forms)
     workspace = Workspace(folder, also_readable=[outputs.folder], private=private, notes=state / "writing")
 
     async def keep_grant(grant: Grant) -> str:
@@ -152,7 +152,7 @@ async def assemble(
 
     undo = Undo(folder, state / "undo" / session_id, undo_log, recorder.record, warn)
     closing.callback(undo.close)
-    jobs = Jobs(publish)
+    jobs = Jobs(publish, outputs.clean)
     shell = open_shell(settings.shell, workspace.root, outputs, private, settings.secrets)
     for each in (outputs, shell, jobs):
         closing.callback(each.close)

@@ -17,7 +17,7 @@ from actors.tools.ripgrep import Ripgrep
 from ipc.messages import ToolPrinted
 from tests.fakes.calling import call
 from tests.fakes.launch import script
-from tests.fakes.shells import Shelled, shelled
+from tests.fakes.shells import SECRET, Shelled, shelled
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def here(tmp_path: Path) -> Iterator[Shelled]:
 
 
 def kept_in(text: str) -> Path:
-    (found,) = re.findall(r"(/\S+\.txt), which", text)
+    (found,) = set(re.findall(r"(/\S+\.txt), which", text))
     return Path(found)
 
 
@@ -172,16 +172,16 @@ def test_numbers_go_on_where_an_earlier_life_of_the_session_stopped(tmp_path: Pa
 
 def test_of_a_session_and_of_all_sessions_so_much_is_kept_and_the_oldest_goes(tmp_path: Path) -> None:
     bounds = Bounds(session_bytes=250, sessions=3, sessions_bytes=10_000)
-    held = Outputs(tmp_path / "0", bounds)
+    held = Outputs(tmp_path / "0", bounds=bounds)
     for name in ("0", "1", "2", "3"):
-        outputs = held if name == "0" else Outputs(tmp_path / name, bounds)
+        outputs = held if name == "0" else Outputs(tmp_path / name, bounds=bounds)
         for _ in range(3):
             Path(outputs.place()).write_bytes(b"x" * 100)
         outputs.place()
         assert kept(tmp_path / name) == ["0002.txt", "0003.txt"]
         if outputs is not held:
             outputs.close()
-    newest = Outputs(tmp_path / "4", bounds)
+    newest = Outputs(tmp_path / "4", bounds=bounds)
     newest.place()
     assert kept(tmp_path) == ["0", "2", "3", "4"], "one that is held is never swept"
     assert stat.S_IMODE((tmp_path / "4").stat().st_mode) == 0o700
@@ -203,3 +203,24 @@ def test_a_folder_that_can_not_be_had_costs_no_command(tmp_path: Path) -> None:
     with shelled(tmp_path, tmp_path / "output" / "s") as here:
         text = here.run("seq 1 100000")
     assert "bytes left out: filter the output, or send it to a file" in text
+
+
+def test_no_secret_is_kept_in_a_file_of_a_command_or_of_a_job(here: Shelled) -> None:
+    lines = f"seq 10000; printf 'a{SECRET}{SECRET}b\\n'; seq 10000"
+    kept = kept_in(here.run(lines)).read_text(encoding="utf-8")
+    assert f"\na{'*' * 2 * len(SECRET)}b\n" in kept
+    job = kept_in(here.run(f"({lines}; sleep 0.3; {lines}) &"))
+    here.until(lambda: here.listed == [])
+    assert SECRET not in job.read_text(encoding="utf-8")
+    assert job.stat().st_size == 2 * len(kept)
+
+
+@given(st.integers(-20, 20), st.sampled_from([0, 1 << 20, 2 << 20]))
+def test_a_secret_is_found_wherever_it_stands(
+    tmp_path_factory: pytest.TempPathFactory, near: int, edge: int
+) -> None:
+    file = tmp_path_factory.mktemp("kept") / "1.txt"
+    at = max(0, edge + near)
+    file.write_bytes(b"x" * at + SECRET.encode() + b"x" * (3 << 20))
+    Outputs(file.parent, [SECRET, "other"]).clean(str(file))
+    assert file.read_bytes()[at - 1 if at else 0 : at + len(SECRET) + 1].strip(b"x") == b"*" * len(SECRET)

@@ -18,8 +18,12 @@ STOP_S: Final = JOB_GRACE_S + 2.0
 class Jobs:
     """All that runs in the background; a job is everything that one command has left."""
 
-    def __init__(self, publish: Callable[[AnyFact], None], most: int = MOST) -> None:
+    def __init__(
+        self, publish: Callable[[AnyFact], None], clean: Callable[[str], None], most: int = MOST
+    ) -> None:
+        """`clean` gets the file with a job's output when it is complete."""
         self._publish = publish
+        self._clean = clean
         self._most = most
         self._running: dict[int, tuple[Job, Call, asyncio.Task[None]]] = {}
 
@@ -27,9 +31,9 @@ class Jobs:
     def full(self) -> bool:
         return len(self._running) >= self._most
 
-    def add(self, job: Job, call: Call) -> None:
-        """Take over what a command has left, and watch it."""
-        task = asyncio.ensure_future(self._watch(job.pid, call))
+    def add(self, job: Job, call: Call, file: str) -> None:
+        """Take over what a command has left, whose output goes on in `file`, and watch it."""
+        task = asyncio.ensure_future(self._watch(job.pid, call, file))
         self._running[job.pid] = job, call, task
         self._tell()
 
@@ -56,10 +60,11 @@ class Jobs:
             task.cancel()
             call.close()
 
-    async def _watch(self, pid: int, call: Call) -> None:
+    async def _watch(self, pid: int, call: Call, file: str) -> None:
         with contextlib.suppress(OSError):  # its runner was killed; the host then ends the rest
             await call.all_ended()
         call.close()
+        self._clean(file)
         del self._running[pid]
         self._tell()
 

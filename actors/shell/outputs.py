@@ -5,6 +5,7 @@ import fcntl
 import os
 import re
 import shutil
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from typing import Final
 from actors.directories import make_private
 
 _NAME: Final = re.compile(r"(\d{4,9})\.txt")
+_CHUNK: Final = 1 << 20
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -29,9 +31,13 @@ class Bounds:
 class Outputs:
     """The folder of one session; it is made when the first command runs, and held while the session does."""
 
-    def __init__(self, folder: Path, bounds: Bounds | None = None) -> None:
-        """`folder` is the session's own; its neighbours are those of other sessions."""
+    def __init__(self, folder: Path, secrets: Iterable[str] = (), bounds: Bounds | None = None) -> None:
+        """`folder` is the session's own; its neighbours are those of other sessions.
+
+        `secrets` are texts, in every form they may take, that no file is to hold.
+        """
         self.folder = folder
+        self._secrets = tuple(secret.encode() for secret in secrets)
         self._bounds = bounds or Bounds()
         self._held = -1
         self._number = 0
@@ -52,6 +58,12 @@ class Outputs:
         folder = self.folder / "tmp"
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
+
+    def clean(self, file: str) -> None:
+        """Blot out the secrets in a file, in their place: who still writes it goes on where it was."""
+        if self._secrets and file:
+            with contextlib.suppress(OSError):
+                _blot_out(file, self._secrets)
 
     def close(self) -> None:
         """Let go of the folder; what is of no use without the session is removed."""
@@ -90,6 +102,19 @@ def _kept(folder: Path) -> "list[tuple[int, os.DirEntry[str]]]":
     with os.scandir(folder) as entries:
         named = [(_NAME.fullmatch(entry.name), entry) for entry in entries]
     return [(int(name[1]), entry) for name, entry in named if name]
+
+
+def _blot_out(file: str, secrets: Collection[bytes]) -> None:
+    overlap = max(map(len, secrets))
+    at = 0
+    with open(os.open(file, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC), "r+b", buffering=0) as opened:
+        while chunk := os.pread(opened.fileno(), _CHUNK, at):
+            for secret in secrets:
+                found = chunk.find(secret)
+                while found >= 0:
+                    os.pwrite(opened.fileno(), b"*" * len(secret), at + found)
+                    found = chunk.find(secret, found + len(secret))
+            at += max(len(chunk) - overlap, 1) if len(chunk) == _CHUNK else len(chunk)
 
 
 def _sweep(newest: Path, bounds: Bounds) -> None:

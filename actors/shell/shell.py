@@ -112,6 +112,7 @@ class Shell:
                 await self._give_up()
                 raise ShellLost from None
             if ended is not None:
+                self._outputs.clean(ended.reply["file"])
                 return ended
             call.close()
             if taken:

@@ -88,7 +88,9 @@ class BashExec:
     def _leave_running(self, ended: Ended, command: str, started_at: str) -> None:
         if ended.reply["background"]:
             pid, _ = ended.reply["background"][0]
-            self._jobs.add(Job(pid=pid, command=command, started_at=started_at), ended.call)
+            self._jobs.add(
+                Job(pid=pid, command=command, started_at=started_at), ended.call, ended.reply["file"]
+            )
         else:
             ended.call.close()
 

@@ -20,11 +20,15 @@ from actors.tools.tool import Invocation, ToolFailure, ToolOutput
 from ipc.messages import AnyFact, AnyReply, JobsChanged
 from tests.fakes.snapshots import NOTHING_KEPT
 
+SECRET = "sk-canary-0815"
+"""What no file with output is to hold."""
+
 
 def bash_exec(root: Path, snapshots: Snapshots = NOTHING_KEPT) -> BashExec:
     """The tool alone, for who has a loop and closes nothing: all ends with this process."""
-    shell = Shell(without_keys(os.environ), Outputs(root.with_name(f"{root.name}-output") / "s"))
-    return BashExec(Workspace(root), snapshots, shell, Jobs(lambda _: None), lambda _: None)
+    outputs = Outputs(root.with_name(f"{root.name}-output") / "s")
+    shell = Shell(without_keys(os.environ), outputs)
+    return BashExec(Workspace(root), snapshots, shell, Jobs(lambda _: None, outputs.clean), lambda _: None)
 
 
 class Shelled:
@@ -36,9 +40,9 @@ class Shelled:
         self.root = root
         self.facts: list[AnyFact] = []
         self._told = asyncio.Event()
-        self.outputs = Outputs(outputs)
+        self.outputs = Outputs(outputs, [SECRET])
         self.shell = Shell(without_keys(os.environ), self.outputs, wall, head=head, tail=tail)
-        self.jobs = Jobs(self._publish, most)
+        self.jobs = Jobs(self._publish, self.outputs.clean, most)
         workspace = Workspace(root)
         self.tool = BashExec(workspace, NOTHING_KEPT, self.shell, self.jobs, self._publish)
         self.runner = asyncio.Runner()
