@@ -102,11 +102,15 @@ def test_workspace_sets_no_header(home: Home) -> None:
     ("setting", "told"),
     [
         ('api_key_variable = "MINE"', "api_key_variable: the variable MINE is not set"),
-        ('api_key_file = "/nowhere"', "api_key_file: /nowhere cannot be read: no such file or directory"),
+        ('api_key_file = "/nowhere"', "api_key_file: the file cannot be read: no such file or directory"),
         (
             "api_key_command = ['no-such-program']",
-            "api_key_command: no-such-program cannot be run: no such file",
+            "api_key_command: the command cannot be run: no such file",
         ),
+        (f'api_key_variable = "{KEY}"', "api_key_variable: the variable is not set"),
+        (f'api_key_file = "{KEY}"', "api_key_file: the file cannot be read: no such file"),
+        (f'api_key_command = "{KEY}"', "api_key_command: the command was not found"),
+        (f'api_key_command = ["{KEY}"]', "api_key_command: the command cannot be run: no such file"),
         ("api_key_command = []", "api_key_command"),
         ("api_key_command = ''", "api_key_command"),
         ("api_key_command = 3", "api_key_command"),
@@ -262,7 +266,7 @@ def test_command_that_stays_is_ended_with_all_it_started(marked: Path) -> None:
     reader = os.open(marked, os.O_RDONLY | os.O_NONBLOCK)
     told = refused(f"(trap '' TERM; echo up; sleep 60) > {marked} & sleep 60", 0.5)
     os.set_blocking(reader, True)
-    assert told == "(trap did not end within 0.5 s"
+    assert told == "the command did not end within 0.5 s"
     assert b"".join(iter(lambda: os.read(reader, 100), b"")) == b"up\n"  # it ends when nobody holds the pipe
     os.close(reader)
 

@@ -4,6 +4,7 @@ import contextlib
 import os
 import selectors
 import shlex
+import shutil
 import signal
 import stat
 import subprocess
@@ -20,6 +21,8 @@ KEY_LIMIT: Final = 16_384
 """Bytes of a key; what is longer is none."""
 COMMAND_S: Final = 30.0
 """How long a command may take, also one that has a person unlock something."""
+_NOT_FOUND: Final = 127
+"""What `sh` says of a word that is no program."""
 _STEP_S: Final = 0.05
 _SAID: Final = 300
 """Characters of a command's own words in an error."""
@@ -35,8 +38,7 @@ def read_key_file(path: Path) -> str:
         with open(open_regular(path), "rb") as file:
             status, raw = os.fstat(file.fileno()), file.read(KEY_LIMIT + 1)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise KeyUnavailable(f"{path} cannot be read: {reason}") from None
+        raise KeyUnavailable(f"the file cannot be read: {_reason(error)}") from None
     _check_private(path, status)
     return _one_key(raw, str(path))
 
@@ -57,7 +59,7 @@ def ask_command(command: str | Sequence[str], environ: Mapping[str, str], limit_
     It has no terminal and nothing to read, and whatever is left of it is killed.
     """
     words = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
-    name = clean_line(command.split()[0] if isinstance(command, str) else words[0], 60)
+    name = _name(command.split()[0] if isinstance(command, str) else words[0], environ)
     try:
         process = subprocess.Popen(
             words,
@@ -77,9 +79,16 @@ def ask_command(command: str | Sequence[str], environ: Mapping[str, str], limit_
                 os.killpg(process.pid, signal.SIGKILL)
     if process.returncode == -signal.SIGKILL:
         raise KeyUnavailable(f"{name} did not end within {limit_s:g} s")
+    if process.returncode == _NOT_FOUND:
+        raise KeyUnavailable(f"{name} was not found")
     if process.returncode != 0:
         raise KeyUnavailable(f"{name} ended with status {process.returncode}{_told(said, printed)}")
     return _one_key(printed, name)
+
+
+def _name(word: str, environ: Mapping[str, str]) -> str:
+    """A program's name; of what is no program none: it may be the key, set in the wrong place."""
+    return clean_line(word, 60) if shutil.which(word, path=environ.get("PATH")) else "the command"
 
 
 def _output(process: "subprocess.Popen[bytes]", deadline: float) -> tuple[bytes, bytes]:

@@ -95,7 +95,8 @@ def _key_of(named: str, value: Any, environ: Mapping[str, str], folder: Path) ->
         case "api_key_variable":
             key = environ.get(value, "").strip()
             if not key:
-                raise KeyUnavailable(f"the variable {value} is not set")
+                named = f" {value}" if value.isupper() else ""  # else it may be the key itself
+                raise KeyUnavailable(f"the variable{named} is not set")
             return key
         case "api_key_file":
             return read_key_file(folder / _in_home(value, environ))
