@@ -30,7 +30,6 @@ from actors.provider.opening import open_provider
 from actors.sandbox.level import probe
 from actors.sandbox.private import private_places
 from actors.secrets.redacted import RedactedProvider
-from actors.secrets.redactor import Redactor
 from actors.session.history import History
 from actors.session.invariants import CHECK, Invariants
 from actors.session.ledger import Ledger
@@ -53,8 +52,6 @@ class Parts:
     """The collaborators of one session, each the owner of its own state."""
 
     provider: Provider
-    redactor: Redactor
-    """Takes Fido's own secrets out of what comes in."""
     tools_bytes: bytes
     """The encoded `tools` array of every request."""
     opened: Opened
@@ -160,7 +157,6 @@ async def assemble(
     tools = parent_tools(workspace, plans, approvals, delegator, undo.snapshots, bash_exec, web)
     return Parts(
         provider=provider,
-        redactor=redactor,
         tools_bytes=tools_bytes,
         opened=opened,
         history=history,
