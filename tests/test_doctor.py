@@ -86,6 +86,7 @@ def test_doctor_without_a_key_says_that_the_built_in_model_answers() -> None:
     assert "-> Set OPENAI_API_KEY" in text
 
 
+@pytest.mark.report("CFG-04")
 def test_doctor_tells_where_each_value_came_from() -> None:
     _, text = doctor("[timeouts]\nidle_s = 5\n", "--mode", "plan", FIDO_MODEL="m")
     for line in (

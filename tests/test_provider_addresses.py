@@ -49,6 +49,7 @@ def test_a_key_that_no_header_can_carry_is_not_sent(server: ScriptedServer, key:
     assert not server.requests
 
 
+@pytest.mark.report("SEC-03")
 def test_a_provider_shows_no_key() -> None:
     provider = make("http://localhost:1/v1")
     assert KEY not in repr(provider) + repr(vars(provider))
