@@ -7,7 +7,7 @@ right or spoiled. What comes of a spoiled step is one of: it is `right` all the 
 costs the model a `round`, or it `ends` the turn. The course goes on only behind what arrived whole.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Final
@@ -17,8 +17,8 @@ from tests.fakes.chat_script import Step, call, calls, say
 from tests.fakes.spoiling import SPOILINGS, Spoiling
 
 RATE: Final = 0.3
-SLOW: Final = 3
-"""How often each way that takes time is met at most."""
+SLOW: Final = 1
+"""How often each way that takes time is met at most; the limit is long, as a busy machine is slow, too."""
 SUMMARY: Final = "A summary of what was done."
 SUMMARY_WANTED: Final = "This is a request of Fido"
 
@@ -58,11 +58,13 @@ class Course:
 class Chaos:
     """Gives a `ScriptedServer` its answers: `ScriptedServer(otherwise=chaos.answer)`."""
 
-    def __init__(self, seed: int, rate: float = RATE) -> None:
-        self.rate = rate
+    def __init__(self, seed: int, ways: Sequence[Spoiling] = SPOILINGS) -> None:
+        self.rate = RATE
         self.met: dict[str, int] = {}
         """How often each way to go wrong was met."""
         self._dice = Random(seed)
+        self._ways = ways
+        self._deck: list[Spoiling] = []
         self.course = self.begin(0)
 
     def begin(self, number: int) -> Course:
@@ -83,8 +85,7 @@ class Chaos:
         step = course.left[0]
         how = None
         if dice.random() < self.rate:
-            how = dice.choice([each for each in SPOILINGS if each.suits(step) and self._has_time_for(each)])
-            self.met[how.name] = self.met.get(how.name, 0) + 1
+            how = self._deal(step)
         course.spoiled.append(how)
         if how is None or how.effect == "right":
             course.arrived += len(step.calls)
@@ -92,8 +93,15 @@ class Chaos:
                 del course.left[0]
         return step if how is None else how.spoil(step, dice)
 
-    def _has_time_for(self, how: Spoiling) -> bool:
-        return not how.is_slow or self.met.get(how.name, 0) < SLOW
+    def _deal(self, step: Step) -> Spoiling:
+        """The next way to go wrong: none comes again before all others that suit have come."""
+        if not any(how.suits(step) for how in self._deck):
+            fresh = [how for how in self._ways if not how.is_slow or self.met.get(how.name, 0) < SLOW]
+            self._deck += self._dice.sample(fresh, len(fresh))
+        how = next(how for how in self._deck if how.suits(step))
+        self._deck.remove(how)
+        self.met[how.name] = self.met.get(how.name, 0) + 1
+        return how
 
     def _call(self, name: str, files: dict[str, str]) -> Step:
         kind = self._dice.randrange(5)

@@ -44,6 +44,8 @@ class Spoiling:
     codes: tuple[str, ...] = ()
     calls: bool | None = None
     """Whether it befalls steps that call, steps that do not, or both."""
+    for_chats: bool = False
+    """Whether it is written in the words of Chat Completions."""
     is_slow: bool = False
     """Whether the client has to wait for it to become clear."""
 
@@ -153,6 +155,10 @@ def _cut(step: Step, dice: Random, *, reset: bool) -> Step:
     return drop(_of_bytes(Raw(whole[: dice.randrange(1, len(whole))]), gate(OPEN)), reset=reset)
 
 
+def _cut_text(step: Step, dice: Random) -> Step:
+    return say(_text(step)[: dice.randrange(1, 20)], finish_reason="length")
+
+
 def _refusal(code: int, message: str = "") -> Spoil:
     headers = {"Retry-After": "0"}
     return _instead(lambda: status(code, headers, body={"error": {"message": message or f"scripted {code}"}}))
@@ -179,14 +185,20 @@ AGAIN: Final = ("server_error", "rate_limited", "connection_lost")
 EMPTY: Final = ("empty_answer", "output_limit")
 
 SPOILINGS: Final = (
-    *(Spoiling(f"calls: {dialect}", "right", _as(dialect), calls=True) for dialect in get_args(Dialect)),
-    *(Spoiling(f"usage: {style}", "right", _counted(style)) for style in get_args(UsageStyle)),
-    Spoiling("cut anywhere into pieces", "right", _bytewise),
-    Spoiling("noise", "right", _noisy),
-    Spoiling("one JSON body", "right", _plain),
-    Spoiling("CRLF", "right", _carriage_returns),
-    Spoiling("no [DONE]", "right", lambda step, _: replace(step, done=False)),
-    Spoiling("no finish reason", "right", lambda step, _: replace(step, finish_reason=None)),
+    *(
+        Spoiling(f"calls: {dialect}", "right", _as(dialect), calls=True, for_chats=True)
+        for dialect in get_args(Dialect)
+    ),
+    *(
+        Spoiling(f"usage: {style}", "right", _counted(style), for_chats=True)
+        for style in get_args(UsageStyle)
+    ),
+    Spoiling("cut anywhere into pieces", "right", _bytewise, for_chats=True),
+    Spoiling("noise", "right", _noisy, for_chats=True),
+    Spoiling("one JSON body", "right", _plain, for_chats=True),
+    Spoiling("CRLF", "right", _carriage_returns, for_chats=True),
+    Spoiling("no [DONE]", "right", lambda step, _: replace(step, done=False), for_chats=True),
+    Spoiling("no finish reason", "right", lambda step, _: replace(step, finish_reason=None), for_chats=True),
     *(Spoiling(f"{code}", "again", _refusal(code), AGAIN) for code in (408, 409, 429, 500, 502, 503, 529)),
     Spoiling("reset before a byte", "again", _instead(partial(drop, reset=True)), AGAIN),
     Spoiling("closed before a byte", "again", _instead(partial(drop, reset=False)), AGAIN),
@@ -195,6 +207,9 @@ SPOILINGS: Final = (
     Spoiling("arguments of another kind", "round", _instead(lambda: call("patch", "[1]"))),
     Spoiling("an unknown tool", "round", _instead(lambda: call("patch_the_file", {"path": "x"}))),
     Spoiling("a wrong argument", "round", _instead(lambda: call("read_file", {"path": ["x"]}))),
+    Spoiling(
+        "a parameter refused", "round", _refusal(400, "Unknown parameter: stream_options"), ("bad_request",)
+    ),
     Spoiling("nothing", "round", _instead(say), EMPTY),
     Spoiling("calls without a call", "round", _instead(lambda: say(finish_reason="tool_calls")), EMPTY),
     Spoiling(
@@ -207,8 +222,10 @@ SPOILINGS: Final = (
     Spoiling("404", "ends", _refusal(404), ("not_found",)),
     Spoiling("no such model", "ends", _refusal(404, "The model `m` does not exist"), ("model_not_found",)),
     Spoiling("a redirect", "ends", _instead(lambda: status(302, {"Location": "/"})), ("bad_request",)),
-    Spoiling("reset in the middle", "ends", partial(_cut, reset=True), ("connection_lost",)),
-    Spoiling("closed in the middle", "ends", partial(_cut, reset=False), ("connection_lost",)),
+    Spoiling("reset in the middle", "ends", partial(_cut, reset=True), ("connection_lost",), for_chats=True),
+    Spoiling(
+        "closed in the middle", "ends", partial(_cut, reset=False), ("connection_lost",), for_chats=True
+    ),
     Spoiling("silence", "ends", _instead(lambda: stall("We")), ("idle_timeout",), is_slow=True),
     Spoiling(
         "comments only",
@@ -218,7 +235,8 @@ SPOILINGS: Final = (
         is_slow=True,
     ),
     Spoiling("cancelled in silence", "ends", _instead(lambda: stall(HOLD)), ("cancelled",)),
-    Spoiling("garbage", "ends", _garbage, ("bad_stream",)),
+    Spoiling("text cut at the limit", "ends", _cut_text, ("output_limit",), calls=False),
+    Spoiling("garbage", "ends", _garbage, ("bad_stream",), for_chats=True),
     Spoiling(
         "an enormous event", "ends", _instead(lambda: chunks(b"data: " + b"[" * (5 << 20))), ("bad_stream",)
     ),
@@ -228,6 +246,6 @@ SPOILINGS: Final = (
         _instead(lambda: chunks(b"data: " + b"[" * 60_000 + b"\n\n")),
         ("bad_stream",),
     ),
-    Spoiling("an error inside", "ends", _instead(_error_inside), ("server_error",)),
+    Spoiling("an error inside", "ends", _instead(_error_inside), ("server_error",), for_chats=True),
     Spoiling("a page", "ends", _instead(_page), ("bad_stream", "connection_lost")),
 )
