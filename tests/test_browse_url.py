@@ -11,8 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.tools.browse_url import BrowseUrl
+from actors.tools.tool import ToolFailure
 from actors.web.browser import BODY_BYTES, ROOM, Browser
 from actors.web.fetch import REDIRECTS, Fetcher, Request
 from actors.web.outside import OUTSIDE
@@ -237,6 +240,18 @@ def test_only_plain_web_urls_are_browsed(url: str) -> None:
     assert refused.code == "bad_url"
     assert "canary" not in refused.message
     assert "canary" not in browser().summary(BrowseUrl.input(url=url))
+
+
+@given(st.text() | st.builds("http://{}{}".format, st.sampled_from(["a@", "[", "1.", "ü", ""]), st.text()))
+def test_no_text_of_a_model_is_more_than_a_bad_url(url: str) -> None:
+    given_url = BrowseUrl.input(url=url)
+    assert isinstance(browser().summary(given_url), str)
+    shown = ""
+    try:
+        shown = browser().preview(given_url)
+    except ToolFailure as failed:
+        shown = failed.code
+    assert shown in ("bad_url", "private_address") or shown.startswith("GET http://")
 
 
 def test_a_preview_shows_the_host_as_it_is_asked() -> None:

@@ -24,7 +24,7 @@ from actors.tools.tool import ToolInput
 from ipc.messages import Mode, Refused, ToolCall, ToolInvoked
 from tests.fakes.chat_script import call as calling
 from tests.fakes.chat_script import parent, say, subagent
-from tests.fakes.delegation_scene import LONG_MS, Scene, worker
+from tests.fakes.delegation_scene import LONG_MS, SHORT_MS, Scene, worker
 from tests.fakes.fido import Home, Run, home, openai_environment
 from tests.fakes.places import run_place
 from tests.fakes.scripted_server import ScriptedServer
@@ -41,6 +41,7 @@ class Noting:
         self.made: list[ToolCall] = []
         self.hold: asyncio.Event | None = None
         self.begun = asyncio.Event()
+        self.stopped = 0
 
     def is_parallel(self, call: ToolCall) -> bool:
         return False
@@ -49,7 +50,11 @@ class Noting:
         self.made.append(call)
         self.begun.set()
         if self.hold is not None:
-            await self.hold.wait()
+            try:
+                await self.hold.wait()
+            except asyncio.CancelledError:
+                self.stopped += 1
+                raise
         return ToolResult("the page", "ok")
 
 
@@ -199,6 +204,20 @@ def test_a_subagent_reads_a_page_behind_its_wall_and_its_host_is_shown(tmp_path:
         assert {("browse_url", "localhost"), ("websearch", "")} <= {
             (fact.phase, fact.detail) for fact in scene.activities
         }
+
+
+def test_a_page_that_takes_longer_than_the_delegation_is_given_up_with_it(tmp_path: Path) -> None:
+    async def delegated() -> tuple[dict[str, Any], Noting]:
+        noting = scene.web = Noting()
+        noting.hold = asyncio.Event()
+        return await scene.delegate(SHORT_MS), noting
+
+    steps = says("I look.", calls("browse_url", url=URL)), says(result("No idea."))
+    with worker(tmp_path, "honest", *steps) as (scene, _):
+        made, noting = asyncio.run(delegated())
+    assert (made["status"], made["error"]["code"]) == ("partial", "timeout")
+    assert made["summary"] == "No idea."
+    assert (len(noting.made), noting.stopped) == (1, 1)
 
 
 def test_a_worker_that_asks_twice_for_one_call_is_ended(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Gets one page, within bounds, from an address that was checked: each redirect anew, no cookie, no key."""
 
 import asyncio
+import logging
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -224,6 +225,8 @@ async def _answered(
 def _transport(target: Target, proxy: str) -> "httpx2.AsyncHTTPTransport":
     import httpx2
 
+    for name in ("httpx2", "httpcore2"):
+        logging.getLogger(name).setLevel(logging.WARNING)  # their debug lines hold headers
     is_safe = target.scheme == "https"
     try:
         context = httpx2.create_ssl_context() if is_safe else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
