@@ -9,12 +9,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq --no-input
 APP := $(VENV)/.fido-app
 DEV := $(VENV)/.fido-dev
+INTEROP := $(VENV)/.fido-interop
 # The built-in model answers when nothing of the person's own settings is in sight.
 NO_KEY := for name in $$(env | sed -n 's/^\(\(OPENAI\|FIDO\)_[A-Z0-9_]*\)=.*/\1/p'); do unset "$$name"; done; \
 	export XDG_CONFIG_HOME="$(abspath $(VENV))/no-config"
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test check faults bench docs clean
+.PHONY: help setup demo run test check faults interop bench docs clean
 
 help: ## Tell what each target does.
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(firstword $(MAKEFILE_LIST)) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -44,6 +45,9 @@ check: $(DEV) ## Lint, formatting and types.
 faults: $(DEV) ## Kill, stop and starve everything, long form; docs/faults.md tells how it went.
 	@FIDO_FAULTS=long $(BIN)/python -m pytest -q -m fault $(if $(ARGS),$(ARGS),--fault-table=docs/faults.md)
 
+interop: $(INTEROP) ## Real sessions with a real model server, llama.cpp's; downloads 130 MB once.
+	@$(BIN)/python -m pytest -q -m interop tests/interop $(ARGS)
+
 bench: $(DEV) ## Measure against floors measured in the same run.
 	@$(BIN)/python -m tests.bench $(ARGS)
 
@@ -68,4 +72,8 @@ $(APP): $(BIN)/python requirements.txt requirements-build.txt pyproject.toml act
 
 $(DEV): $(APP) requirements-dev.txt
 	@$(PIP) -r requirements-dev.txt
+	@touch $@
+
+$(INTEROP): $(DEV) requirements-interop.txt
+	@$(PIP) --no-deps -r requirements-interop.txt
 	@touch $@

@@ -25,6 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fault(*rows, says): which rows of the fault matrix a test shows")
+    config.addinivalue_line("markers", "interop: needs a real model server; `make interop` has one")
     config.addinivalue_line("markers", "report(*ids): which users' reports a test answers")
     config.stash[TABLE] = FaultTable()
 
