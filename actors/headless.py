@@ -25,6 +25,7 @@ from ipc.messages import (
     PlanChanged,
     PlanStored,
     Problem,
+    RequestDelayed,
     SessionOpened,
     SettleAsk,
     ToolFinished,
@@ -105,7 +106,7 @@ class Headless:
     def _take(self, fact: AnyFact) -> None:
         if self._is_past(fact):
             return
-        if isinstance(fact, CompactionFinished):
+        if isinstance(fact, CompactionFinished | RequestDelayed):
             fact = told_as_notice(fact)
         if isinstance(fact, SessionOpened):
             self._first_turn = fact.first_turn

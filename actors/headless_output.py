@@ -14,6 +14,7 @@ from ipc.messages import (
     Plan,
     PlanChanged,
     Problem,
+    RequestDelayed,
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
@@ -200,8 +201,12 @@ def json_object(fact: AnyFact) -> dict[str, Any] | None:
             return None
 
 
-def told_as_notice(fact: CompactionFinished) -> NoticeRaised:
-    """A compaction in one sentence."""
+def told_as_notice(fact: CompactionFinished | RequestDelayed) -> NoticeRaised:
+    """A compaction, or a wait for a model server, in one sentence or two."""
+    if isinstance(fact, RequestDelayed):
+        why = fact.reason or "A subagent's request to the model failed."
+        message = f"{why} Attempt {fact.attempt}{_of(fact.attempts)} in {fact.delay_s:.1f} s."
+        return NoticeRaised(level="warning", message=message)
     if fact.method == "none":
         return NoticeRaised(
             level="warning", message=f"The conversation was not compacted. {fact.detail}".strip()
@@ -211,6 +216,10 @@ def told_as_notice(fact: CompactionFinished) -> NoticeRaised:
     return NoticeRaised(
         level=what[0], message=f"The conversation was {what[1]}: {sizes}. {fact.detail}".strip()
     )
+
+
+def _of(attempts: int) -> str:
+    return f" of {attempts}" if attempts else ""
 
 
 def progress_line(fact: AnyFact, about: str = "") -> str | None:

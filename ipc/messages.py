@@ -189,6 +189,8 @@ class RetryScheduled(Value, frozen=True, tag=True):
     """Seconds until it is sent."""
     reason: str
     """Why the last one failed, one line."""
+    attempts: int = 0
+    """How many attempts there are at most; 0 when that is not known."""
 
 
 class ModelAnswer(Value, frozen=True, tag=True):
@@ -534,6 +536,23 @@ class MessageDelta(Fact, frozen=True):
     """Uncleaned: it is cleaned where it is drawn."""
 
 
+class RequestDelayed(Fact, frozen=True):
+    """A request to the model has failed and waits to be sent again."""
+
+    attempt: int
+    """Number of the coming attempt, the first retry is 2."""
+    attempts: int
+    """How many attempts there are at most; 0 when that is not known."""
+    delay_s: float
+    """Length of the whole wait, seconds."""
+    until: float
+    """When it ends: seconds of this machine's monotonic clock, so that no late listener counts anew."""
+    reason: str
+    """Why the last attempt failed, one line; empty for a subagent's, whose server may repeat what it read."""
+    agent_id: str = ""
+    """The subagent whose request it is; empty: the parent's own."""
+
+
 class ToolStarted(Fact, frozen=True):
     """A tool call is being carried out."""
 
@@ -710,8 +729,8 @@ AnyReply = (
     | Snapshot
 )  # fmt: skip
 AnyFact = (
-    Beat | ProcessStarted | ProcessExited | SessionOpened | TurnStarted | MessageDelta | ToolStarted
-    | ToolPrinted | ToolFinished | AskRaised | AskSettled | UsageReported | CompactionStarted
+    Beat | ProcessStarted | ProcessExited | SessionOpened | TurnStarted | MessageDelta | RequestDelayed
+    | ToolStarted | ToolPrinted | ToolFinished | AskRaised | AskSettled | UsageReported | CompactionStarted
     | CompactionFinished | SubagentActivityChanged | JobsChanged | NoticeRaised | TurnFinished | PlanChanged
     | ModelStreamed
 )  # fmt: skip

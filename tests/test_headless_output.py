@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.headless_output import FactFilter, Format, json_line, printer_for
+from actors.headless_output import FactFilter, Format, json_line, printer_for, told_as_notice
 from ipc.bus import History
 from ipc.messages import (
     AnyFact,
@@ -17,6 +17,7 @@ from ipc.messages import (
     PlanChanged,
     PlanItem,
     Problem,
+    RequestDelayed,
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
@@ -108,6 +109,25 @@ def test_progress_tells_tools_plan_and_subagent_on_stderr() -> None:
     assert "read_file" in err
     assert "plan 0/1: Look" in err
     assert "SUBAGENT subagent-1 reasoning" in err
+
+
+@pytest.mark.report("PROV-15")
+@pytest.mark.parametrize(
+    ("reason", "agent_id", "said"),
+    [
+        ("429: slow down.", "", "429: slow down. Attempt 2 of 4 in 7.0 s."),
+        ("", "subagent-1", "A subagent's request to the model failed. Attempt 2 of 4 in 7.0 s."),
+    ],
+)
+def test_a_request_that_waits_is_a_notice_on_stderr_in_the_shape_of_the_contract(
+    reason: str, agent_id: str, said: str
+) -> None:
+    waits = RequestDelayed(attempt=2, attempts=4, delay_s=7.0, until=1e6, reason=reason, agent_id=agent_id)
+    notice = told_as_notice(waits)
+    assert printed("text", [notice])[1] == f"fido: {said}\n"
+    assert said in printed("json", [notice])[1]
+    line, _ = map(json.loads, printed("stream-json", [notice])[0].splitlines())
+    assert line == {"type": "notice", "level": "warning", "message": said}
 
 
 @pytest.mark.parametrize("form", ["text", "json", "stream-json"])

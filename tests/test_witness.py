@@ -67,7 +67,7 @@ def test_a_nested_delegation_is_shown_as_rejected_whatever_stands_beside_it(told
 def test_a_wait_for_the_next_attempt_is_shown(told: Told) -> None:
     told.witness.requested(handing_in=False)
     told.witness.streamed(RetryScheduled(attempt=2, delay_s=1.5, reason=f"You sent {SECRET}"))
-    assert told.shown[-1] == ("reasoning", "the server failed; trying again in 1.5 s (attempt 2)")
+    assert told.shown[-1] == ("reasoning", "the server failed; attempt 2")
 
 
 def test_what_a_server_says_is_kept_apart_from_what_it_did(told: Told) -> None:

@@ -117,6 +117,8 @@ class Transcript:
     _open: TextKind | Literal["thought"] | None = None
     _thought: ThoughtBlock | None = None
     """The open thought, once there is more of it than white space."""
+    _attempt: NoteBlock | None = None
+    """The last note of a request that failed and was to be sent again."""
     _cleaner: StreamCleaner = field(default_factory=StreamCleaner)
     _newlines: int = 0
     _tail: int = -1
@@ -187,6 +189,16 @@ class Transcript:
     def note(self, level: Level, text: str, next_step: str = "") -> None:
         """Add a note, below a message that is being streamed."""
         self.blocks.append(NoteBlock(level, text, next_step, first=not self._last_is(NoteBlock)))
+
+    def note_attempt(self, text: str, *, again: bool) -> None:
+        """Note that a request failed; `again`: it is the one noted last, and one note is enough for it."""
+        self.close()
+        if again and self._attempt is not None and self.blocks[-1] is self._attempt:
+            self._attempt.text = text
+            self._attempt.revision += 1
+        else:
+            self._attempt = NoteBlock("info", text, first=not self._last_is(NoteBlock))
+            self.blocks.append(self._attempt)
 
     def abandon_tools(self) -> None:
         """Mark calls that will get no result any more."""

@@ -28,6 +28,7 @@ from ipc.messages import (
     PlanChanged,
     ProcessExited,
     ProcessStarted,
+    RequestDelayed,
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
@@ -91,6 +92,8 @@ class Conversation:
     """The compaction that goes on, in a turn or beside it."""
     compacting_since: float | None = None
     """Monotonic seconds; None when it was not seen starting."""
+    delayed: RequestDelayed | None = None
+    """The last request that had to wait, unless what it belonged to is over; its own time says until when."""
     asks: dict[str, AskRaised] = field(default_factory=dict)
     """Open approvals and questions, oldest first."""
     activity: Activity | None = None
@@ -224,7 +227,10 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.asks.pop(fact.ask_id, None)
         case UsageReported():
             talk.usage, talk.context_tokens = fact, fact.context_tokens
+        case RequestDelayed():
+            _delay(talk, cleaned.fact(fact))
         case SubagentActivityChanged():
+            talk.delayed = None  # a subagent that waits says so before its request is told
             talk.activity = _activity(talk.activity, cleaned.fact(fact), now)
         case NoticeRaised(level=level, message=message):
             talk.transcript.note(level, steady(message))
@@ -282,8 +288,16 @@ def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> Non
     talk.transcript.abandon_tools()
     talk.turn, talk.running, talk.running_since, talk.running_longer = fact.turn, True, now, False
     talk.said.clear()
-    talk.activity = None
+    talk.activity = talk.delayed = None
     talk.transcript.say("prompt", fact.prompt.strip("\n"))
+
+
+def _delay(talk: Conversation, fact: RequestDelayed) -> None:
+    talk.delayed = fact
+    if not fact.agent_id:
+        of = f" of {fact.attempts}" if fact.attempts else ""
+        said = f"Attempt {fact.attempt - 1}{of} failed: {fact.reason}"
+        talk.transcript.note_attempt(said, again=fact.attempt > 2)
 
 
 def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
@@ -300,7 +314,7 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
         transcript.note(level, steady(problem.message), steady(problem.next_step))
     elif fact.status != "completed":
         transcript.note("error", "The turn failed.")
-    talk.running, talk.running_since, talk.compacting = False, None, None
+    talk.running, talk.running_since, talk.compacting, talk.delayed = False, None, None, None
     talk.asks.clear()
     if talk.activity is not None and talk.activity.fact.active:
         talk.activity = None
@@ -309,7 +323,7 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
 
 
 def _finish_compaction(talk: Conversation, fact: CompactionFinished) -> None:
-    talk.compacting = None
+    talk.compacting = talk.delayed = None
     sizes = f"{figures.count(fact.before_tokens)} → {figures.count(fact.after_tokens)} tokens."
     level: Level = "info"
     match fact.method:

@@ -3,11 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from math import ceil
+from typing import Final
 
 from ipc.messages import AskRaised
 from ui.desk import Desk
 from ui.state import ViewState
 from ui.theme import Glyphs
+
+COUNTED_FROM_S: Final = 1.0
+"""Length of a wait from which on it is counted down; what is over before it can be read only flickers."""
 
 
 @dataclass(slots=True)
@@ -34,6 +39,19 @@ class View:
         """Whether something on the screen changes with time alone."""
         talk = self.state.conversation
         return talk.busy or (talk.activity is not None and talk.activity.fact.active)
+
+    def wait_left(self, agent_id: str = "") -> str:
+        """Return how long a request of the agent waits yet, as ` 9 s`; empty when none does.
+
+        It stays as wide as it was at first, so that nothing moves beside it. `agent_id` as in the fact.
+        """
+        delay = self.state.conversation.delayed
+        if delay is None or delay.agent_id != agent_id or delay.delay_s < COUNTED_FROM_S:
+            return ""
+        left = min(delay.until - self.clock(), delay.delay_s)
+        if left <= 0 or self.desk.stopping or self.state.parent_lost is not None:
+            return ""
+        return f"{ceil(left):{len(str(ceil(delay.delay_s)))}} s"
 
     @property
     def until_midnight(self) -> float:

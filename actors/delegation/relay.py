@@ -33,6 +33,7 @@ from ipc.messages import (
     Pong,
     Problem,
     Refused,
+    RetryScheduled,
     ToolCall,
     ToolInvoked,
     Usage,
@@ -115,7 +116,6 @@ class Relay:
 
     def hand_in(self) -> None:
         """Stop the running request, unless it is for the result: what is left of the time is for that."""
-        self._errands.stop()
         if self._is_asking and not self._is_last:
             self._witness.stopped(out_of_time=True)
             self._stop_asking()
@@ -203,6 +203,8 @@ class Relay:
                             self._pay(event.usage)
                         elif not is_stopped():
                             self._witness.streamed(event)
+                            if isinstance(event, RetryScheduled):
+                                self._recorder.delayed(event, self._fork.agent_id)
                             peer.tell(ModelStreamed(agent_id=self._fork.agent_id, event=event))
         except TimeoutError:
             raise self._too_slow(started) from None

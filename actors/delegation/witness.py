@@ -68,10 +68,8 @@ class Witness:
             case TextDelta(text=text):
                 self._pieces.append(text)
                 self._tell("reviewing", "")
-            case RetryScheduled(attempt=attempt, delay_s=delay):
-                self._tell(
-                    "reasoning", f"the server failed; trying again in {delay:.1f} s (attempt {attempt})"
-                )
+            case RetryScheduled(attempt=attempt):
+                self._tell("reasoning", f"the server failed; attempt {attempt}")
             case _:
                 pass
 

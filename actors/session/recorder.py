@@ -1,5 +1,6 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, assert_never
 
@@ -37,6 +38,7 @@ from ipc.messages import (
     Plan,
     Problem,
     ReasoningDelta,
+    RequestDelayed,
     RetryScheduled,
     StreamEvent,
     TextDelta,
@@ -124,15 +126,27 @@ class Recorder:
                 self._publish(MessageDelta(turn=self.turn, kind="text", text=text))
             case ReasoningDelta(text=text):
                 self._publish(MessageDelta(turn=self.turn, kind="reasoning", text=text))
-            case RetryScheduled(attempt=attempt, delay_s=delay, reason=reason):
-                message = f"{reason} Attempt {attempt} in {delay:.1f} s; Esc stops waiting."
-                self._publish(NoticeRaised(level="warning", message=message))
+            case RetryScheduled():
+                self.delayed(event)
             case ModelAnswer(usage=usage) if usage is not None:
                 self.used(usage)
             case ModelAnswer():
                 self._report_usage(self.gauge.estimate() if self.gauge else 0)
             case _:
                 assert_never(event)
+
+    def delayed(self, retry: RetryScheduled, agent_id: str = "") -> None:
+        """Tell that a request waits, as it begins to; what a server says to a subagent is not told."""
+        self._publish(
+            RequestDelayed(
+                attempt=retry.attempt,
+                attempts=retry.attempts,
+                delay_s=retry.delay_s,
+                until=time.monotonic() + retry.delay_s,
+                reason="" if agent_id else retry.reason,
+                agent_id=agent_id,
+            )
+        )
 
     def on_appended(self, message: bytes) -> None:
         self.record(MessageAppended(turn=self.turn, message=msgspec.Raw(message)))

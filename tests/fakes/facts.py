@@ -20,6 +20,7 @@ from ipc.messages import (
     Problem,
     ProcessExited,
     ProcessStarted,
+    RequestDelayed,
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
@@ -105,6 +106,12 @@ def approval(
     return AskRaised(ask_id=ask_id, kind="approval", tool=tool, title=title, body=body, grant=grant)
 
 
+def delayed(attempt: int, wait_s: float, until: float, **more: Any) -> RequestDelayed:
+    """A request that waits; `until` by the clock of the screen."""
+    fields = {"attempts": 4, "reason": "429 from http://server: slow down", **more}
+    return RequestDelayed(attempt=attempt, delay_s=wait_s, until=until, **fields)
+
+
 def jobs(*commands: str, pid: int = 4711) -> JobsChanged:
     """Commands that have left something running, with processes that count from `pid`."""
     return JobsChanged(
@@ -171,6 +178,15 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
     st.builds(session, session_id=TEXTS, workspace=TEXTS, model=TEXTS, context_window=_NUMBERS),
     st.builds(TurnStarted, turn=_SMALL, prompt=TEXTS),
     st.builds(MessageDelta, turn=_SMALL, kind=st.sampled_from(["text", "reasoning"]), text=TEXTS),
+    st.builds(
+        RequestDelayed,
+        attempt=_SMALL,
+        attempts=_SMALL,
+        delay_s=st.floats(0, 1e9),
+        until=st.floats(0, 1e9),
+        reason=TEXTS,
+        agent_id=TEXTS | st.just(""),
+    ),
     st.builds(ToolStarted, call_id=_CALLS, name=TEXTS, summary=TEXTS),
     st.builds(ToolPrinted, call_id=_CALLS, tail=TEXTS),
     st.builds(

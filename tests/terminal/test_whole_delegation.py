@@ -135,7 +135,7 @@ def test_what_a_model_server_says_of_a_subagent_is_for_the_parents_model_alone(
         say("It failed.", when=parent),
     )
     with whole(server, tmp_path, "--log-level", "debug", "Look at it") as run:
-        run.shows("the server failed; trying again")
+        run.shows("the server failed; attempt 2 in 1 s")
         run.shows("bad_request, status 400", "It failed.", "ready")
         assert PRIVATE["file"].encode() in server.requests[-1].body
         assert_untold(run, run.at.log_text().encode(), "after a server's error")

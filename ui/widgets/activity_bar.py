@@ -31,7 +31,9 @@ def activity_bar(view: View, columns: int, screen_rows: int) -> list[Content]:
     if activity is None:
         return []
     who, phase = _who(activity, view), activity.fact.phase
-    detail: list[Part] = [(None, f"  {activity.detail}")] if activity.detail else []
+    wait = view.wait_left(activity.fact.agent_id) if activity.fact.active else ""
+    said = f"{activity.detail} in {wait}" if wait else activity.detail
+    detail: list[Part] = [(None, f"  {said}")] if said else []
     left: list[Part] = [who, (None, f" {phase}")]
     shown = _figures(activity, cost=columns >= _COST_FROM) if columns >= WIDE else []
     right = _right(activity, view, shown, columns - parts_width(left))

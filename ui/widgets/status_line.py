@@ -25,6 +25,7 @@ def status_line(view: View, columns: int, answering: Answering) -> Content:
     if message is not None and view.desk.overlay is not None:  # which covers the place of messages
         return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], []
     hints = [_hint(*hint) for hint in _hints(view, answering)]
+    hints[0] = [*_waiting(view), *hints[0]]
     kept = 2 + sum(map(parts_width, hints[:_HINTS_KEPT]))
     # How to stop what goes on matters more than what it goes on with.
     way_out = 2 + parts_width(hints[0]) if view.state.conversation.busy else 1
@@ -45,6 +46,15 @@ def status_line(view: View, columns: int, answering: Answering) -> Content:
 
 def _hint(name: str, does: str) -> list[Part]:
     return [(None, name), ("dim", f" {does}  ")]
+
+
+def _waiting(view: View) -> list[Part]:
+    """Count down to the next attempt of a request, beside the key that stops it."""
+    delay, left = view.state.conversation.delayed, view.wait_left()
+    if delay is None or not left:
+        return []
+    of = f"/{delay.attempts}" if delay.attempts else ""
+    return [("warning", f"attempt {delay.attempt}{of} in {left}"), (None, "  ")]
 
 
 def _figures(view: View, *, short: bool) -> list[list[Part]]:
