@@ -1,13 +1,15 @@
 """The provider against a real HTTP server: the SDK, the connection, retries, deadlines, keys."""
 
 import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from actors.conversation import encode_user
+from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.provider.direct import DirectProvider
+from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
 from actors.settings.tables import Timeouts
 from ipc.messages import ModelAnswer, ReasoningDelta, RetryScheduled, StreamEvent, TextDelta, Usage
@@ -89,6 +91,58 @@ def test_comments_and_broken_characters_do_no_harm(server: ScriptedServer) -> No
     assert answer.text.startswith("a\ufffda")
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "quoted"),
+    [
+        ("text/html", b"<!doctype html><html><title> Sign in </title><p>Who are you?", "'Sign in'"),
+        ("text/html", b"<html>", "an HTML page"),
+        ("application/json", b"<html>", "an HTML page"),
+        ("text/plain", b"Ollama is\nrunning", "'Ollama is running'"),
+        ("application/json", b'{"models": []}', '{"models": []}'),
+    ],
+)
+def test_what_is_no_answer_is_quoted(server: ScriptedServer, kind: str, body: bytes, quoted: str) -> None:
+    server.add(Step(status=201, headers={"Content-Type": kind}, body=body))
+    error = fail(server.base_url)
+    assert error.code == "bad_stream"
+    assert quoted in error.message
+    server.assert_done()
+
+
+@pytest.mark.parametrize("body", [b"", b'{"choices":[{"mess', b'data: {"cho'])
+def test_half_an_answer_is_a_lost_connection(server: ScriptedServer, body: bytes) -> None:
+    server.add(*[Step(status=201, body=body)] * 2)
+    assert fail(server.base_url).code == "connection_lost"
+
+
+def test_a_model_that_is_not_there_is_answered_with_the_nearest_that_are() -> None:
+    models = {"data": [{"id": "qwen3:8b"}, {"id": "llama3.3"}, {"id": "qwen3:32b"}, {"id": "embed"}]}
+    said = {"error": {"message": "model 'm' not found, try pulling it first"}}
+    pages = {"/v1/models": json.dumps(models).encode()}
+    head = encode_head("qwen3", b"[]", {"stream": True})
+    asked = Conversation(head, [encode_system("s"), encode_user("u")])
+    with ScriptedServer([status(404, body=said)], pages=pages) as server:
+        with pytest.raises(ProviderError) as caught:
+            run(server.base_url, asked, key=None)
+        server.assert_done()
+    assert caught.value.code == "model_not_found"
+    assert "It has qwen3:8b, qwen3:32b" in caught.value.next_step
+
+
+@pytest.mark.report("PROV-19")
+@pytest.mark.parametrize(
+    "place", ["tools[1].function.parameters", "tools.1.function", '["body","tools",1,"function"]']
+)
+def test_a_schema_that_is_refused_names_its_tool(server: ScriptedServer, place: str) -> None:
+    tools = [{"type": "function", "function": {"name": name}} for name in ("list_files", "patch")]
+    head = encode_head("m", json.dumps(tools).encode(), {"stream": True})
+    asked = Conversation(head, [encode_system("s"), encode_user("u")])
+    server.add(status(400, body={"error": {"message": f"Invalid schema: {place}: unknown keyword"}}))
+    with pytest.raises(ProviderError, match="about the tool patch") as caught:
+        run(server.base_url, asked)
+    assert caught.value.code == "bad_request"
+
+
 def test_a_server_that_does_not_stream_is_understood(server: ScriptedServer) -> None:
     body = b'{"choices":[{"index":0,\n"message":{"content":"whole"},"finish_reason":"stop"}]}'
     server.add(Step(status=201, body=body))
@@ -112,6 +166,7 @@ def test_passing_troubles_are_retried_and_told(server: ScriptedServer, code: int
     server.assert_done()
 
 
+@pytest.mark.report("PROV-15")
 def test_retries_are_bounded_once(server: ScriptedServer) -> None:
     server.add(*[status(503, body={"error": {"message": "overloaded"}})] * 9)
     error = fail(server.base_url, retry=RetryPolicy(attempts=3, base_s=0.0))
@@ -119,6 +174,7 @@ def test_retries_are_bounded_once(server: ScriptedServer) -> None:
     assert "overloaded" in error.message
 
 
+@pytest.mark.report("PROV-15")
 @pytest.mark.fault(16, says="429 with Retry-After")
 def test_retry_after_is_kept_to(server: ScriptedServer) -> None:
     server.add(status(429, {"Retry-After": "0.2"}), say("fine"))
@@ -128,6 +184,7 @@ def test_retry_after_is_kept_to(server: ScriptedServer) -> None:
     assert second.began_at - first.finished_at >= 0.19
 
 
+@pytest.mark.report("PROV-15")
 def test_a_server_that_asks_for_an_hour_is_not_waited_for(server: ScriptedServer) -> None:
     server.add(status(429, {"Retry-After": "3600"}))
     assert fail(server.base_url).code == "rate_limited"
@@ -173,18 +230,55 @@ def test_nothing_is_retried_after_the_first_byte(server: ScriptedServer) -> None
     assert (error.code, len(server.requests)) == ("connection_lost", 1)
 
 
+@pytest.mark.report("PROV-11")
 @pytest.mark.fault(16, says="the stream is closed in the middle")
 @pytest.mark.parametrize(
     "step",
     [
         drop("half", reset=False),
-        drop(call("f", '{"path": "x', id="c")),
+        drop("half"),
         say("half", finish_reason=None, done=False),
     ],
 )
 def test_a_cut_stream_is_no_answer(server: ScriptedServer, step: Step) -> None:
     server.add(step)
     assert fail(server.base_url).code == "connection_lost"
+    server.assert_done()
+
+
+UNSEEN = [
+    drop(call("f", '{"path": "x', id="c")),
+    drop(call("f", '{"path": "x', id="c"), reset=False),
+    drop(say(reasoning="hm")),
+    drop(""),
+    stall(""),
+    stall(call("f", '{"path": "x', id="c")),
+    stall("", comment_every_s=0.02),
+]
+
+
+@pytest.mark.report("PROV-11")
+@pytest.mark.report("PROV-16")
+@pytest.mark.parametrize("step", UNSEEN)
+def test_what_broke_off_before_a_person_saw_of_it_is_asked_for_once_more(
+    server: ScriptedServer, step: Step
+) -> None:
+    server.add(step, call("f", '{"path": "x"}', id="c"))
+    events = run(server.base_url, timeouts=QUICK)
+    assert [event.attempt for event in events if isinstance(event, RetryScheduled)] == [2]
+    answer = events[-1]
+    assert isinstance(answer, ModelAnswer)
+    assert [one.arguments for one in answer.tool_calls] == ['{"path": "x"}']
+    server.assert_done()
+
+
+@pytest.mark.report("PROV-11")
+@pytest.mark.report("PROV-16")
+@pytest.mark.parametrize("step", UNSEEN)
+def test_what_breaks_off_twice_is_an_error(server: ScriptedServer, step: Step) -> None:
+    server.add(step, step)
+    assert fail(server.base_url, timeouts=QUICK).code in ("connection_lost", "idle_timeout")
+    server.assert_done()
 
 
 def test_a_connection_lost_behind_the_finish_reason_is_an_answer(server: ScriptedServer) -> None:
@@ -209,6 +303,7 @@ def test_an_error_inside_the_stream_is_told(server: ScriptedServer) -> None:
     assert KEY not in error.message
 
 
+@pytest.mark.report("PROV-16")
 @pytest.mark.parametrize("every", [None, 0.02])
 def test_silence_and_mere_comments_end_in_an_idle_timeout(
     server: ScriptedServer, every: float | None
@@ -257,6 +352,7 @@ async def close_stream(provider: DirectProvider, _: ScriptedServer) -> None:
     await stream.aclose()
 
 
+@pytest.mark.report("PROV-16")
 @pytest.mark.parametrize("cancel", [cancel_task, close_stream])
 def test_cancelling_aborts_the_request_at_once(
     server: ScriptedServer, cancel: Callable[[DirectProvider, ScriptedServer], Awaitable[None]]
@@ -274,6 +370,7 @@ def test_cancelling_aborts_the_request_at_once(
     assert play(work, server.base_url) < 0.1
 
 
+@pytest.mark.report("PROV-15")
 def test_a_wait_for_a_retry_can_be_cancelled(server: ScriptedServer) -> None:
     server.add(status(429, {"Retry-After": "50"}))
 

@@ -24,11 +24,13 @@ def test_attempts_are_bounded_also_when_the_server_says_when_to_come_back() -> N
     assert RetryPolicy(attempts=1).delay(1, None, 0.5) is None
 
 
+@pytest.mark.report("PROV-15")
 def test_a_longer_wait_than_the_limit_is_not_waited_for() -> None:
     assert POLICY.delay(1, 60.0, 0.5) == 60.0
     assert POLICY.delay(1, 60.1, 0.5) is None
 
 
+@pytest.mark.report("PROV-15")
 @pytest.mark.parametrize(
     ("value", "seconds"),
     [

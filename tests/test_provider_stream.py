@@ -51,6 +51,8 @@ TWO = calls([call("read_file", {"path": "a b.py"}, id="c1"), call("rg", {"patter
 BOTH = [("read_file", {"path": "a b.py"}), ("rg", {"pattern": "é" * 40})]
 
 
+@pytest.mark.report("PROV-01")
+@pytest.mark.report("PROV-02")
 @pytest.mark.parametrize("dialect", get_args(Dialect))
 @pytest.mark.parametrize("cut", [1, 7, 1000])
 def test_two_calls_are_assembled_in_every_dialect(dialect: Dialect, cut: int) -> None:
@@ -69,6 +71,7 @@ def test_ids_of_the_server_are_kept(dialect: Dialect) -> None:
     assert [c.id for c in play(_with(TWO, dialect, 5)).tool_calls] == ["c1", "c2"]
 
 
+@pytest.mark.report("PROV-01")
 def test_pieces_with_neither_id_nor_index_belong_to_the_call_in_progress() -> None:
     answer = assemble(
         [piece('{"a"', id="x", name="f"), piece(":1}"), piece("{", id="y", name="g"), piece("}"), END]
@@ -109,6 +112,7 @@ def test_an_id_that_changes_with_every_piece_does_not_split_the_call() -> None:
     assert answer.tool_calls == (ToolCall(id="r1", name="f", arguments="{}"),)
 
 
+@pytest.mark.report("PROV-04")
 @pytest.mark.parametrize("arguments", ["", "   ", "null", None])
 def test_no_arguments_are_an_empty_text(arguments: str | None) -> None:
     assert assemble([piece(arguments, index=0, id="x", name="f"), END]).tool_calls[0].arguments == ""
@@ -179,6 +183,7 @@ def test_a_body_that_was_not_streamed_is_an_answer_too() -> None:
 REAL = Usage(prompt_tokens=100, cached_tokens=60, completion_tokens=10)
 
 
+@pytest.mark.report("PROV-14")
 @pytest.mark.parametrize(
     ("style", "usage"),
     [
@@ -194,6 +199,7 @@ def test_usage_is_found_wherever_a_server_puts_it(style: Any, usage: Usage | Non
     assert play(say(["a", "b"], usage_style=style)).usage == usage
 
 
+@pytest.mark.report("PROV-14")
 def test_the_last_real_usage_wins_over_nulls_after_it() -> None:
     first = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 1}}
     last = {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": None, "cost": 0.25}}

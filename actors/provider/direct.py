@@ -21,7 +21,7 @@ from actors.provider import errors
 from actors.provider.chat import ChatWire
 from actors.provider.interface import ProviderError
 from actors.provider.listing import list_models, not_sent
-from actors.provider.pupil import Pupil
+from actors.provider.pupil import Attempt, Pupil
 from actors.provider.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
 from actors.provider.served import Served, names_of, nearest_names
@@ -31,13 +31,14 @@ from actors.provider.text_calls import tagged_calls
 from actors.provider.wire import Answering, Head, Wire, read_head
 from actors.secrets.redactor import Redactor
 from actors.settings.tables import Timeouts
-from ipc.messages import Level, ModelAnswer, RetryScheduled, StreamEvent
+from ipc.messages import Level, ModelAnswer, RetryScheduled, StreamEvent, TextDelta
 
 if TYPE_CHECKING:
     import httpx2
     import openai
 
 Tell = Callable[[Level, str], None]
+_CUT: Final = frozenset({"connection_lost", "idle_timeout"})
 NEAREST_S: Final = 3.0
 """Longest wait for the names of other models, seconds: an error waits for it."""
 UNREAD_CALL: Final = (
@@ -89,37 +90,49 @@ class DirectProvider:
         """
         ends_at = asyncio.get_running_loop().time() + self._timeouts.total_s
         lesson = self._pupil.begin(self._wire, conversation)
+        attempt, was_cut, is_shown, is_whole = 1, False, False, False
         try:
             sender = await self._sender()
-            attempt, is_answered = 1, False
-            while not is_answered:
+            while not is_whole:
                 try:
-                    response = await sender.send(lesson.body, ends_at)
-                    answering = self._wire.answering(sender.url, lesson.quirks)
-                    async with (
-                        aclosing(response),
-                        aclosing(sender.read(response, answering, ends_at)) as events,
-                    ):
+                    async with aclosing(self._attempt(sender, lesson, ends_at)) as events:
                         async for event in events:
-                            if not is_answered:
-                                lesson.passed()
-                            is_answered = True
-                            if isinstance(event, ModelAnswer):
-                                self._take_note(event)
+                            is_shown = is_shown or isinstance(event, TextDelta)
+                            is_whole = isinstance(event, ModelAnswer)
                             yield event
                 except _AttemptError as failed:
                     if lesson.learn(failed.error):
                         continue
                     scheduled = self._schedule(attempt, failed, ends_at)
-                    attempt += 1
-                    yield scheduled
-                    await asyncio.sleep(scheduled.delay_s)
                 except ProviderError as error:
-                    # Some servers begin their answer and refuse the request inside of it.
-                    if is_answered or not lesson.learn(error):
+                    if is_shown:
                         raise
+                    if lesson.learn(error):  # some servers begin their answer and refuse inside of it
+                        continue
+                    # A person has seen nothing of it and nothing was carried out: once more is safe.
+                    again = _AttemptError(error, may_retry=error.code in _CUT and not was_cut)
+                    was_cut = True
+                    scheduled = self._schedule(attempt, again, ends_at)
+                else:
+                    continue
+                attempt += 1
+                yield scheduled
+                await asyncio.sleep(scheduled.delay_s)
         except ProviderError as error:
             raise await self._explained(error, read_head(conversation.head)) from None
+
+    async def _attempt(
+        self, sender: "_Sender", lesson: Attempt, ends_at: float
+    ) -> AsyncGenerator[StreamEvent, None]:
+        """Send the request once. Raises `_AttemptError` before the response, `ProviderError` inside of it."""
+        response = await sender.send(lesson.body, ends_at)
+        answering = self._wire.answering(sender.url, lesson.quirks)
+        async with aclosing(response), aclosing(sender.read(response, answering, ends_at)) as events:
+            async for event in events:
+                lesson.passed()
+                if isinstance(event, ModelAnswer):
+                    self._take_note(event)
+                yield event
 
     async def models(self) -> tuple[Served, ...]:
         """Ask the server which models it has; nothing where it does not say. Raises `ProviderError`."""
@@ -141,7 +154,9 @@ class DirectProvider:
         if delay is None or asyncio.get_running_loop().time() + delay >= ends_at:
             raise failed.error
         reason = self._redactor.report(failed.error.message)
-        return RetryScheduled(attempt=attempt + 1, delay_s=delay, reason=reason)
+        return RetryScheduled(
+            attempt=attempt + 1, delay_s=delay, reason=reason, attempts=self._retry.attempts
+        )
 
     def _take_note(self, answer: ModelAnswer) -> None:
         self.answered.set()

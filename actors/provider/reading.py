@@ -44,7 +44,7 @@ class PlainDecoder:
         return []
 
     def finish(self) -> list[bytes]:
-        return [bytes(self._body), DONE]
+        return [bytes(self._body), DONE] if self._body.strip() else []
 
 
 class AnswerReader:
