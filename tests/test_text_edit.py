@@ -7,7 +7,6 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from actors.files.text_edit import edit
-from actors.files.unified_diff import diff
 from actors.tools.tool import ToolFailure
 
 BREAKS = ("\n", "\r\n")
@@ -129,32 +128,6 @@ def test_a_miss_in_any_file_is_told_in_bounded_words(text: str) -> None:
     told = refused(text.encode(), "something else\n" * 5000, "x")
     assert told.code == "no_match"
     assert len(told.message) < 4000
-
-
-@given(
-    st.lists(st.sampled_from(["a", "b", "c"]), max_size=30),
-    st.lists(st.sampled_from(["a", "b", "d"]), max_size=30),
-)
-def test_a_diff_turns_the_old_lines_into_the_new_ones(old: list[str], new: list[str]) -> None:
-    told = diff("f", "".join(f"{line}\n" for line in old), "".join(f"{line}\n" for line in new)).split("\n")[
-        2:
-    ]
-    result, at = [], 0
-    for line in told:
-        if line.startswith("@@"):
-            start = int(line.split()[1].lstrip("-").split(",")[0])
-            count = line.split()[1].partition(",")[2]
-            begin = start if count == "0" else start - 1
-            result += old[at:begin]
-            at = begin
-        elif line.startswith("+"):
-            result.append(line[1:])
-        else:
-            assert old[at] == line[1:]
-            at += 1
-            if line.startswith(" "):
-                result.append(line[1:])
-    assert result + old[at:] == new
 
 
 @pytest.mark.parametrize("codec", ["utf-8", "latin-1"])

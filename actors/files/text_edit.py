@@ -5,12 +5,14 @@ else is forgiven.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise, repeat
+from itertools import accumulate, chain, pairwise, repeat, zip_longest
 
 from actors.files.legacy_encoding import OF_SEVERAL_BYTES
 from actors.files.nearest_text import nearest
 from actors.files.text_encoding import Encoding, detect
+from actors.files.unified_diff import Span
 from actors.tools.tool import ToolFailure
 
 MAX_LINES_TOLD = 10
@@ -29,6 +31,8 @@ class Edit:
     """The old text, decoded, without its byte order mark."""
     after: str
     """The new text, likewise."""
+    spans: tuple[Span, ...]
+    """What was replaced in the old text, and what came in its place."""
     lines: tuple[int, ...]
     """Line numbers in the old text where replacements begin."""
 
@@ -51,8 +55,10 @@ def edit(data: bytes, old: str, new: str, *, replace_all: bool = False) -> Edit:
     _refuse_unwritable(encoding, new)
     if encoding.rivals or encoding.is_unknown:
         _refuse_guesswork(encoding, text, matches, new)
-    after = _spliced(text, matches, old, new)
-    return Edit(encoding.encode(after), text, after, _lines(text, matches))
+    replacements = _replacements(text, matches, old, new)
+    after = _spliced(text, matches, replacements)
+    spans = tuple(_spans(matches, replacements))
+    return Edit(encoding.encode(after), text, after, spans, _lines(text, matches))
 
 
 def _matches(text: str, old: str, new: str, replace_all: bool) -> list[re.Match[str]]:
@@ -78,14 +84,24 @@ def _matches(text: str, old: str, new: str, replace_all: bool) -> list[re.Match[
     return matches
 
 
-def _spliced(text: str, matches: list[re.Match[str]], old: str, new: str) -> str:
+def _replacements(text: str, matches: list[re.Match[str]], old: str, new: str) -> list[str]:
     usual = _usual_break(text)
-    pieces: list[str] = []
-    at = 0
-    for match in matches:
-        pieces += (text[at : match.start()], _replacement(match.group(), old, new, usual))
-        at = match.end()
-    return "".join((*pieces, text[at:]))
+    return [_replacement(match.group(), old, new, usual) for match in matches]
+
+
+def _spliced(text: str, matches: list[re.Match[str]], replacements: list[str]) -> str:
+    ends = [0, *(match.end() for match in matches)]
+    starts = [*(match.start() for match in matches), len(text)]
+    kept = (text[end:start] for end, start in zip(ends, starts, strict=True))
+    return "".join(chain.from_iterable(zip_longest(kept, replacements, fillvalue="")))
+
+
+def _spans(matches: list[re.Match[str]], replacements: list[str]) -> Iterator[Span]:
+    longer = 0
+    for match, replacement in zip(matches, replacements, strict=True):
+        start, end = match.span()
+        yield Span(start, end, start + longer, start + longer + len(replacement))
+        longer += len(replacement) - (end - start)
 
 
 def _replacement(found: str, old: str, new: str, usual: str) -> str:

@@ -72,7 +72,7 @@ class Patch:
         told = f"Changed {shown(name)} at line{'s' * (len(made.lines) > 1)} {_numbers(made.lines)}."
         if like.st_nlink > 1:
             told += f" It had {like.st_nlink} hard links; the others keep the old content."
-        return _Plan(path, data, made.data, like, told, diff(name, made.before, made.after))
+        return _Plan(path, data, made.data, like, told, diff(name, made.before, made.after, made.spans))
 
     def _creation(self, path: Path, text: str) -> "_Plan":
         name = self._workspace.relative(path)
