@@ -133,6 +133,13 @@ def test_what_calls_itself_main_but_says_nothing_is_not_all() -> None:
     assert "The real words." in page["text"]
 
 
+def test_what_belongs_to_the_site_is_left_out_and_what_belongs_to_an_article_stays() -> None:
+    site = "<div><header>Banner <nav>Menu</nav></header>{}<aside>Advert</aside><footer>Imprint</footer></div>"
+    article = "<article><header><h1>Title</h1></header><p>Words.</p><aside>A note.</aside></article>"
+    text = text_of(site.format(article))["text"]
+    assert [line for line in text.split("\n") if line] == ["# Title", "Words.", "A note."]
+
+
 def test_links_follow_the_base_of_the_page_and_lead_to_pages_only() -> None:
     html = (
         "<base href='https://other.example/deep/'><p><a href='x'>one</a> <a href='javascript:y()'>two</a> "

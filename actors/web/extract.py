@@ -36,16 +36,11 @@ _UNSEEN: Final = (
     '[style*="visibility:hidden"]', '[style*="visibility: hidden"]', "template",
 )  # fmt: skip
 """What no reader of the page sees; text for a model alone would be put there."""
+_INSIDE: Final = ("nav", "[role=navigation]", "footer:not(article footer)")
 _AROUND: Final = (
-    "nav",
-    "footer",
-    "header",
-    "aside",
-    "[role=navigation]",
-    "[role=banner]",
-    "[role=contentinfo]",
-)
-_INSIDE: Final = ("nav", "footer", "[role=navigation]")
+    *_INSIDE, "header:not(article header)", "aside:not(article aside)", "[role=banner]", "[role=contentinfo]",
+)  # fmt: skip
+"""What belongs to the site and not to the page; inside an article the same elements are parts of it."""
 _DROPPED: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
