@@ -323,4 +323,4 @@ def role_of(pid: int, guard: int) -> str:
         return name.removeprefix("fido-")
     if "actors.guard" in command and parent_of(pid) == guard:
         return "supervisor"
-    return "shell host" if "-I -S -c" in command else "a command"
+    return "shell host" if "from actors.shell import host" in command else "a command"
