@@ -51,7 +51,7 @@ async def _fetch(http: "httpx2.AsyncClient", server: Server, url: str) -> object
     """Return the decoded answer to a GET. Raises `ProviderError`."""
     import httpx2
 
-    own = {"User-Agent": "fido-agent", "Accept": "application/json", "Accept-Encoding": "identity"}
+    own = {"User-Agent": "fido-agent", "Accept-Encoding": "identity", "Connection": "close"}
     request = httpx2.Request("GET", url, headers={**own, **server.headers, **server.key_headers})
     body = bytearray()
     try:
