@@ -1,6 +1,7 @@
 """What the markers of the tests name, read from their sources: no test has to be collected for it."""
 
 import ast
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -8,6 +9,7 @@ TESTS: Final = Path(__file__).parents[1]
 _Name = TypeVar("_Name", int, str)
 
 
+@cache
 def named_by(marker: str, kind: type[_Name]) -> dict[_Name, list[str]]:
     """Every constant of the `kind` that `@pytest.mark.MARKER(...)` names, with the files of these tests."""
     named: dict[_Name, list[str]] = {}
