@@ -97,7 +97,7 @@ class BashExec:
     def _result(self, ended: Ended, timeout_ms: int) -> ToolOutput:
         reply = ended.reply
         if reply["end"] == "unwalled":
-            reason = ended.output.decode("utf-8", "replace").strip()
+            reason = ended.output.decode("utf-8", "replace").strip().rstrip(".")
             raise unwalled(f"The kernel refused the wall around the command, so it was not run: {reason}.")
         succeeded = reply["end"] == "exited" and reply["status"] == 0
         text = told(reply, ended.output, timeout_ms, walled=self._shell.walled)
