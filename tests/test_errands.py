@@ -59,7 +59,12 @@ class Noting:
 
 
 def test_a_worker_hands_what_needs_a_network_to_its_parent_and_nothing_else(tmp_path: Path) -> None:
-    wishes = [calls("browse_url", "b", url=URL), calls("websearch", "w", query="x"), calls("list_files", "l")]
+    web = [
+        calls("browse_url", "b", url=URL),
+        calls("websearch", "w", query="x"),
+        calls("WebFetch", "f", url=URL),
+    ]
+    wishes = [*web, calls("list_files", "l")]
 
     async def play() -> WorkerParent:
         made = WorkerParent(says("", *wishes), says(result()))
@@ -70,7 +75,7 @@ def test_a_worker_hands_what_needs_a_network_to_its_parent_and_nothing_else(tmp_
         return made
 
     made = asyncio.run(play())
-    assert made.invoked == wishes[:2]
+    assert made.invoked == web
     assert made.results()["b"] == "browse_url by the parent"
     assert made.results()["w"] == "websearch by the parent"
     assert "by the parent" not in made.results()["l"]
@@ -95,9 +100,12 @@ def test_only_a_call_that_the_model_made_last_is_made_and_only_once() -> None:
             with pytest.raises(NotItsCallError):
                 await errands.run(call, relayed)
         await errands.run(answer.tool_calls[0], [answer, answer])
+        await errands.run(aliased.tool_calls[0], [aliased])
         return noting.made
 
-    assert asyncio.run(errands()) == [answer.tool_calls[0]] * 2  # never the forged arguments
+    aliased = says("", calls("WebFetch", "f", url=URL))
+    made = asyncio.run(errands())
+    assert made == [*[answer.tool_calls[0]] * 2, *aliased.tool_calls]  # never the forged arguments
 
 
 def test_an_errand_is_stopped_with_the_time_and_without_a_way_nothing_is_run() -> None:
