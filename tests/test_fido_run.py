@@ -116,6 +116,18 @@ def test_the_parent_sees_the_subagents_result_and_nothing_else_of_it(
     assert "subagent_bootstrap" not in json.dumps(messages)
 
 
+@pytest.mark.report("PROV-15")
+def test_a_wait_for_a_busy_server_is_told_on_stderr(
+    at: Home, workspace: Path, server: ScriptedServer
+) -> None:
+    server.add(status(429, {"Retry-After": "0.1"}), say("hello"))
+    done = run(at, workspace, server, "hello")
+    assert (done.status, done.out) == (0, "hello\n")
+    (line,) = [line for line in done.err.splitlines() if "Attempt" in line]
+    assert "scripted 429" in line
+    assert line.endswith(" Attempt 2 of 4 in 0.1 s.")
+
+
 def test_the_key_is_found_nowhere_but_at_the_server(
     at: Home, workspace: Path, server: ScriptedServer
 ) -> None:

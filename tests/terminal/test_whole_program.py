@@ -1,6 +1,7 @@
 """The whole program on a real terminal: a turn as a person sees it, and any process killed in its midst."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -8,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.chat_script import Step, call, gate, parent, say, subagent
+from tests.fakes.chat_script import Step, call, gate, parent, say, status, subagent
 from tests.fakes.fido import Home, kill, openai_environment, pid_of, wait_until
 from tests.fakes.scene import Start, leave
 from tests.fakes.scripted_server import ScriptedServer
-from tests.fakes.terminal import CTRL_C, ENTER
+from tests.fakes.terminal import CTRL_C, ENTER, ESC
 
 ITEMS = [
     {"id": "look", "title": "Look at the file", "status": "in_progress", "next_action": "read a.py"},
@@ -90,6 +91,29 @@ def test_one_ctrl_c_cancels_the_turn_and_keeps_the_draft(
     program.type(CTRL_C + CTRL_C)
     program.until(lambda: program.ended, "the program to end")
     wait_until(lambda: not at.processes(), "everything to end")
+
+
+@pytest.mark.report("PROV-15")
+def test_a_wait_for_a_busy_server_ticks_on_the_screen_until_esc_ends_it(
+    at: Home, start: Start, server: ScriptedServer
+) -> None:
+    server.add(status(429, {"Retry-After": "50"}))
+    program = start("go", columns=80)
+
+    def left() -> int:
+        """What is shown of the wait, seconds; 0: nothing."""
+        said = re.search(r"attempt 2/4 in (\d\d) s  Esc stop", program.text)
+        return int(said[1]) if said else 0
+
+    program.until(lambda: left() > 0, "the wait")
+    first = left()
+    program.until(lambda: 0 < left() < first, "it to tick")
+    assert "Attempt 1 of 4 failed" in program.text
+    program.type(ESC)
+    program.until(lambda: "Cancelled." in program.text, "the turn to be cancelled", 5.0)
+    assert "attempt 2/4" not in program.text
+    assert len(server.requests) == 1
+    leave(program, at)
 
 
 def test_services_started_by_honcho_are_drawn_by_attach(
