@@ -8,7 +8,13 @@ from pathlib import Path
 
 import msgspec
 
-from actors.conversation import encode_assistant, encode_system, encode_tool_result, encode_user
+from actors.conversation import (
+    encode_assistant,
+    encode_system,
+    encode_tool_result,
+    encode_user,
+    without_echo,
+)
 from actors.session.events import (
     AnyEvent,
     CallEnded,
@@ -160,7 +166,7 @@ def check_log(path: Path) -> tuple[AnyEvent, ...]:
     invariants = Invariants()
     for event in recovery.events:
         invariants.apply(event)
-    decoded = [json.loads(message) for message in fold(recovery.events).messages]
+    decoded = [json.loads(without_echo(message)[0]) for message in fold(recovery.events).messages]
     if decoded:
         chat_rules.check({"model": "m", "stream": True, "messages": decoded})
     return recovery.events
