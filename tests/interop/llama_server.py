@@ -19,7 +19,7 @@ def weights() -> Path:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--context", type=int, default=4608, help="tokens that the server takes")
+    parser.add_argument("--context", type=int, required=True, help="tokens that the server takes")
     given = parser.parse_args()
     import xllamacpp  # only here: whoever collects the tests has to do without
 

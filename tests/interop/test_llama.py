@@ -72,7 +72,7 @@ def turn(at: Home, workspace: Path, base_url: str, prompt: str) -> Finished:
     ]
     done = Run(at, workspace, *options, prompt).finish(TURN_S)
     (finished,) = done.events("turn_finished")
-    assert (finished["status"], done.status) in {("completed", 0), ("limit", 3)}, done
+    assert (finished["status"], done.status) in {("completed", 0), ("limit", 3)}, finished
     if finished["status"] == "limit":
         assert finished["error"]["code"] in {"output_limit", "max_rounds"}, done
     text = "".join(event["delta"] for event in done.events("text"))
@@ -141,7 +141,10 @@ def test_a_cancelled_answer_ends_on_the_server_and_the_session_goes_on(
 
 def test_an_overflow_is_compacted_and_sent_again(at: Home, workspace: Path, server: Llama) -> None:
     set_up(at, more="context_window = 100000")
-    filler = " ".join(f"number {n}" for n in range(220))
+    (used,) = turn(at, workspace, server.base_url, "Say hello.").events("usage")
+    filler = "word "
+    while server.count(filler) < 0.6 * (CONTEXT - used["prompt_tokens"]):
+        filler += "and another word "
     turn(at, workspace, server.base_url, f"Remember: {filler}")
     done = turn(at, workspace, server.base_url, f"Remember, too: {filler}")
     (log,) = (at.folder / "state" / "fido" / "sessions").glob("s-1.jsonl")
