@@ -1,7 +1,6 @@
 """Canaries: secrets of every source are planted, then looked for in every byte written, sent and printed."""
 
 import json
-import os
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -218,7 +217,7 @@ def open_to_others(folder: Path) -> list[str]:
     return found
 
 
-def test_no_process_but_the_parent_has_a_secret_in_its_environment(
+def test_a_command_sees_no_variable_that_holds_a_secret(
     at: Home, workspace: Path, server: ScriptedServer
 ) -> None:
     configured(at, server.base_url, 'api_key_variable = "MY_OWN_NAME"')
@@ -230,4 +229,3 @@ def test_no_process_but_the_parent_has_a_secret_in_its_environment(
     assert "MY_OWN_NAME" not in result
     assert "ALSO" not in result
     assert sightings(at, workspace, done.out, done.err, *sent(server)) == []
-    assert os.environ.get("MY_OWN_NAME") is None

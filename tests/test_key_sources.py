@@ -163,15 +163,16 @@ def test_key_command_of_a_server_that_is_not_in_use_is_not_run(home: Home) -> No
 
 def test_every_secret_that_was_configured_is_known(home: Home) -> None:
     home.write(
-        'api_key = "file-key"\n[headers]\nX = "header-secret"\n'
+        'api_key = "file-key"\n[headers]\nX-Auth = "Bearer header-secret"\nX-Id = "0a1b2c3d4e5f6a7b8c9d"\n'
+        'X-Title = "My application of 2026"\nHTTP-Referer = "https://app.test/2026/01"\n'
         '[web]\nsearch_url = "https://me:pass%2Fword@s.test/search?token=query-secret&format=x"\n'
     )
     settings = home.load(
         OPENAI_API_KEY="openai-key", FIDO_API_KEY="fido-key", https_proxy="http://u:proxy-secret@p.test:3128"
     )
     assert set(settings.secrets) == {
-        "file-key", "header-secret", "pass%2Fword", "pass/word", "query-secret", "openai-key", "fido-key",
-        "proxy-secret",
+        "file-key", "Bearer header-secret", "header-secret", "0a1b2c3d4e5f6a7b8c9d", "pass%2Fword",
+        "pass/word", "query-secret", "openai-key", "fido-key", "proxy-secret",
     }  # fmt: skip
 
 

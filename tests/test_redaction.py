@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 import logging
+import subprocess
 import sys
 import time
 from collections.abc import AsyncGenerator
@@ -266,6 +267,24 @@ def test_no_text_holds_a_log_line_up(text: str) -> None:
     started = time.monotonic()
     without_secrets(text * (200_000 // len(text)))
     assert time.monotonic() - started < 5
+
+
+def test_nothing_that_a_process_writes_of_its_own_crash_holds_a_secret() -> None:
+    program = (
+        "import threading, warnings; from ipc import logs; logs.begin('debug')\n"
+        "def fail(): raise ValueError('sk-thread-0123456789abcdef')\n"
+        "thread = threading.Thread(target=fail); thread.start(); thread.join()\n"
+        "warnings.warn('sk-warning-0123456789abcdef')\n"
+        "class Bad:\n    def __del__(self): raise ValueError('sk-unraisable-0123456789abcdef')\n"
+        "Bad()\n"
+        "raise ValueError('sk-uncaught-0123456789abcdef')\n"
+    )
+    run = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert run.returncode == 1
+    assert run.stderr.count(MARK) >= 4
+    assert "0123456789abcdef" not in run.stderr
 
 
 def test_log_line_and_its_traceback_hold_no_secret() -> None:

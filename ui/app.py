@@ -206,6 +206,7 @@ def main(argv: list[str]) -> int:
     """Run the screen; return the exit status: 0 when it was left, 70 when it broke."""
     run_directory, parent = argv
     kernel.die_with_parent(int(parent), signal.SIGTERM)
+    kernel.hide_memory()  # the environment may hold a key under any name
     logs.begin("warning")
     with asyncio.Runner() as runner:
         try:

@@ -1,10 +1,8 @@
-"""Keys and headers among the settings: which one counts, whose they are, which values are secret."""
+"""Keys and headers among the settings: which one counts, and whose they are."""
 
-import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import AfterValidator, SecretStr, StringConstraints
 
@@ -15,8 +13,6 @@ from actors.settings.layers import Layer, SettingsError
 KEY_SOURCES: Final = ("api_key", "api_key_variable", "api_key_file", "api_key_command")
 """Settings of which one says what the key is."""
 _OF_A_SERVER: Final = (*KEY_SOURCES, "headers")
-_WORDS: Final = 20
-_SECRET_PARAMETERS: Final = ("key", "token", "secret", "pass", "auth", "sig")
 
 
 def _sendable(value: SecretStr) -> SecretStr:
@@ -106,53 +102,3 @@ def _key_of(named: str, value: Any, environ: Mapping[str, str], folder: Path) ->
 
 def _in_home(path: str, environ: Mapping[str, str]) -> str:
     return f"{environ.get('HOME') or Path.home()}{path[1:]}" if path.startswith("~/") else path
-
-
-def secret_values(user: Layer, environ: Mapping[str, str], variables: Sequence[str]) -> Iterator[str]:
-    """Every value that must not be told, also of a key that is not in use; `variables` hold keys.
-
-    Of one that was pasted with what stood beside it, such as `Bearer`, each word may be the key.
-    """
-    for value in _values(user, environ, variables):
-        yield value
-        yield from value.split()[: _WORDS if len(value.split()) > 1 else 0]
-
-
-def _values(user: Layer, environ: Mapping[str, str], variables: Sequence[str]) -> Iterator[str]:
-    yield from _strings([user.values.get("api_key"), user.values.get("headers")])
-    web = user.values.get("web")
-    yield from _of_url(web.get("search_url") if isinstance(web, dict) else None)
-    for name, value in environ.items():
-        if name in variables:
-            yield value.strip()
-        elif name.lower().endswith("_proxy"):
-            yield from _of_url(value)
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value.strip()
-    elif isinstance(value, dict | list):
-        for entry in value.values() if isinstance(value, dict) else value:
-            yield from _strings(entry)
-
-
-def _of_url(address: object) -> Iterator[str]:
-    """The password of an address, and what its query calls a key."""
-    try:
-        parts = urlsplit(address if isinstance(address, str) else "")
-    except ValueError:
-        return
-    if parts.password:
-        yield from (parts.password, unquote(parts.password))
-    for name, value in parse_qsl(parts.query):
-        if any(word in name.lower() for word in _SECRET_PARAMETERS):
-            yield value
-
-
-def warn_if_open(user: Layer, path: Path) -> Iterator[str]:
-    """Say so when a file that holds a secret can be read by others."""
-    if not any(key in user.values for key in ("api_key", "headers")):
-        return
-    if stat.S_IMODE(path.stat().st_mode) & 0o077:
-        yield f"{path} holds a secret and is open to other users. Close it with: chmod 600 {path}"

@@ -10,17 +10,10 @@ from actors.directories import user_file
 from actors.provider.dialects import NAMES
 from actors.secrets.redactor import Redactor
 from actors.settings.addresses import normalize_base_url, origin
-from actors.settings.credentials import (
-    Command,
-    HeaderName,
-    HeaderValue,
-    find_key,
-    pair,
-    secret_values,
-    warn_if_open,
-)
+from actors.settings.credentials import Command, HeaderName, HeaderValue, find_key, pair
 from actors.settings.layers import Layer, SettingsError, merge, nearest, read_file
 from actors.settings.permission_flags import from_flags
+from actors.settings.secret_values import secret_values, warn_if_open
 from actors.settings.tables import (
     Delegation,
     InWorkspace,
