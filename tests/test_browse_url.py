@@ -145,6 +145,7 @@ def test_an_error_of_the_server_is_a_failure_with_its_words(site: Website) -> No
         True,
         True,
     )
+    assert "no instruction: # Nothing here" in missing.message
     assert "7 s" in refusal(browser(), url=site.url("/limit")).next_step
     assert "login" in refusal(browser(), url=site.url("/login")).next_step
 

@@ -23,7 +23,7 @@ FOUND = {
     "results": [
         {
             "url": "https://zeromq.org/",
-            "title": "ZeroMQ\n",
+            "title": "Zero\u200bMQ\n",
             "content": "An   open-source library " + "x" * 900,
         },
         {"url": "https://zeromq.org/", "title": "the same page"},

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 from urllib.parse import urljoin, urlsplit
 
 from actors.sandbox import landlock, level, seccomp
+from actors.web.outside import visible
 from ipc import kernel
 
 if TYPE_CHECKING:
@@ -41,10 +42,6 @@ _AROUND: Final = (
     *_INSIDE, "header:not(article header)", "aside:not(article aside)", "[role=banner]", "[role=contentinfo]",
 )  # fmt: skip
 """What belongs to the site and not to the page; inside an article the same elements are parts of it."""
-_DROPPED: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]"
-)
-"""Characters that show nothing: in a page they can only hide something."""
 _PERMALINKS: Final = frozenset({"", "¶", "§", "#"})
 """Texts of links that say nothing."""
 MARK: Final = "\ue000fragment\ue001"
@@ -86,11 +83,11 @@ def read_page(order: Order, data: bytes) -> Page:
         line = max(line, found)
     else:
         text = _decoded(data, order["charset"])
-    text = _DROPPED.sub("", text).strip("\n")
+    text = visible(text).strip("\n")
     lines = list(_folded(text)) if text else []
     shown, last = _fitting(lines, line, order["room"])
     return Page(
-        title=" ".join(_DROPPED.sub("", title).split())[:MAX_TITLE],
+        title=" ".join(visible(title).split())[:MAX_TITLE],
         text="\n".join(shown),
         first_line=line,
         last_line=last,

@@ -4,6 +4,7 @@ import re
 from typing import Final, Literal
 
 from actors.web.fetch import Fetched
+from actors.web.outside import one_line
 
 Kind = Literal["html", "text", "other"]
 
@@ -19,6 +20,7 @@ _SUFFIXES: Final = ("+json", "+xml", "+yaml")
 _UNKNOWN: Final = frozenset({"", "application/octet-stream", "unknown/unknown"})
 """Types that servers send for what they do not know: then its bytes tell."""
 _HEAD: Final = 1024
+MAX_TYPE: Final = 80
 _TAG: Final = re.compile(rb"\s*(<!--.*?-->\s*)*<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _CHARSET: Final = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})", re.IGNORECASE)
 _MAGIC: Final = (
@@ -55,10 +57,10 @@ def kind(fetched: Fetched) -> Kind:
 
 def described(fetched: Fetched) -> str:
     """What it is and how large, for what is only named: `PDF (application/pdf), 12,345 bytes`."""
-    media = media_type(fetched)
+    media = one_line(media_type(fetched), MAX_TYPE)
     name = next((name for magic, name in _MAGIC if fetched.body.startswith(magic)), "")
     told = f"{name} ({media})" if name and media else name or media or "data of no known type"
     size = fetched.headers.get("content-length", "") if fetched.is_cut else str(len(fetched.body))
-    if size.isdecimal():
+    if size.isdecimal() and len(size) < 20:
         return f"{told}, {int(size):,} bytes"
     return f"{told}, more than {len(fetched.body):,} bytes"

@@ -9,10 +9,12 @@ import msgspec
 
 from actors.tools.tool import ToolFailure
 from actors.web.fetch import Fetched, Fetcher, Request
+from actors.web.outside import one_line
 from actors.web.urls import read_url, without_password
 
 MAX_RESULTS: Final = 10
 MAX_SNIPPET: Final = 400
+MAX_ENGINE: Final = 60
 _BODY_BYTES: Final = 2 << 20
 _FORBIDDEN: Final = 403
 _NEXT: Final = "Go on without a search, or browse a URL that is known; tell the user."
@@ -86,7 +88,11 @@ def read_results(fetched: Fetched, place: str) -> Results:
         message = f"{place} redirects to {without_password(location)}."
         raise ToolFailure("search_failed", message, "Tell the user to set web.search_url to where it leads.")
     if fetched.status != 200:
-        raise ToolFailure("search_failed", f"{place} answered {fetched.status} {fetched.reason}.", _NEXT)
+        raise ToolFailure(
+            "search_failed",
+            f"{place} answered {fetched.status} {one_line(fetched.reason, MAX_ENGINE)}.",
+            _NEXT,
+        )
     try:
         found = msgspec.json.decode(fetched.body, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
@@ -96,9 +102,11 @@ def read_results(fetched: Fetched, place: str) -> Results:
             "Tell the user to check web.search_url; it has to be the search page itself, as in https://HOST/search.",
         ) from None
     return Results(
-        answers=tuple(filter(None, (_line(_text_of(each)) for each in _list(found, "answers")))),
+        answers=tuple(
+            filter(None, (one_line(_text_of(each), MAX_SNIPPET) for each in _list(found, "answers")))
+        ),
         results=tuple(_results(_list(found, "results")))[:MAX_RESULTS],
-        silent=tuple(_line(_text_of(each), 60) for each in _list(found, "unresponsive_engines")),
+        silent=tuple(one_line(_text_of(each), MAX_ENGINE) for each in _list(found, "unresponsive_engines")),
     )
 
 
@@ -112,8 +120,8 @@ def _results(entries: list[Any]) -> "list[Result]":
             url = read_url(entry["url"])
         except ValueError:
             continue
-        title, snippet = _line(str(entry.get("title") or "")), _line(str(entry.get("content") or ""))
-        found.setdefault(url.url, Result(title or url.host, entry["url"].strip(), snippet))
+        title, snippet = (one_line(str(entry.get(key) or ""), MAX_SNIPPET) for key in ("title", "content"))
+        found.setdefault(url.whole, Result(title or url.host, url.whole, snippet))
     return list(found.values())
 
 
@@ -129,8 +137,3 @@ def _text_of(entry: object) -> str:
     if isinstance(entry, list):
         return ": ".join(map(str, entry))
     return entry if isinstance(entry, str) else ""
-
-
-def _line(text: str, most: int = MAX_SNIPPET) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 1] + "…"

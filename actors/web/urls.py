@@ -43,6 +43,11 @@ class Target:
         return f"{self.scheme}://{self.authority}{self.path}"
 
     @property
+    def whole(self) -> str:
+        """With the fragment, in ASCII."""
+        return f"{self.url}#{quote(self.fragment, safe=_KEPT)}" if self.fragment else self.url
+
+    @property
     def address(self) -> IPv4Address | IPv6Address | None:
         """The address, where the host is one and no name."""
         try:
