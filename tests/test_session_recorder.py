@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from actors.calls import ToolResult
 from actors.conversation import encode_user
 from actors.session.events import AnyEvent, CallEnded, MessageAppended, TurnEnded
 from actors.session.history import History
@@ -19,6 +20,7 @@ from ipc.messages import (
     AnyFact,
     ModelAnswer,
     NoticeRaised,
+    ToolCall,
     ToolFinished,
     TurnFinished,
     Usage,
@@ -100,6 +102,25 @@ def test_turns_are_counted_on_after_a_restart(stage: Stage) -> None:
     again = stage.restarted()
     again.recorder.prompt_taken("third", "r-1")
     assert (again.recorder.turn, again.history.turn_of("r-1"), again.history.turn_of("r-2")) == (3, 3, None)
+
+
+# --- what a person is shown --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "kept"),
+    [("bash_exec", 9_000, 4_000), ("patch", 30_000, 30_000), ("patch", 90_000, 32_768)],
+)
+def test_what_is_shown_of_a_result_is_bounded_and_a_diff_is_shown_longer(
+    stage: Stage, name: str, length: int, kept: int
+) -> None:
+    stage.recorder.prompt_taken("go")
+    call = ToolCall(id="c", name=name, arguments="{}")
+    stage.recorder.call_started(call, "")
+    stage.recorder.call_finished(call, ToolResult("", "ok", "x" * length))
+    (shown,) = [fact.display for fact in stage.told if isinstance(fact, ToolFinished)]
+    assert shown == "x" * kept + (f"\n… {length - kept:,} characters more" if kept < length else "")
+    assert [event.display for event in stage.events() if isinstance(event, CallEnded)] == [shown]
 
 
 # --- a turn that broke off ---------------------------------------------------------------------------------

@@ -53,6 +53,10 @@ from ipc.messages import (
 
 DISPLAY_LIMIT: Final = 4_000
 """Characters of a tool's output that the person sees; the model gets what the tool returned."""
+DIFF_LIMIT: Final = 32 * 1024
+"""The same of a change: nobody can count the lines of a diff that was cut. 1 ms, and 85 KiB of the screen."""
+DIFFING: Final = ("patch",)
+"""Tools that show a diff."""
 WRITTEN_AGAIN: Final = "The session log is written again; nothing is missing from it."
 INTERRUPTED: Final = Problem(
     code="interrupted",
@@ -160,9 +164,7 @@ class Recorder:
         self._publish(ToolStarted(call_id=call.id, name=call.name, summary=summary))
 
     def call_finished(self, call: ToolCall, result: ToolResult) -> None:
-        display = result.display
-        if len(display) > DISPLAY_LIMIT:
-            display = f"{display[:DISPLAY_LIMIT]}\n… {len(display) - DISPLAY_LIMIT:,} characters more"
+        display = _shown(result.display, DIFF_LIMIT if call.name in DIFFING else DISPLAY_LIMIT)
         ended = CallEnded(
             turn=self.turn,
             call_id=call.id,
@@ -280,3 +282,8 @@ class Recorder:
             + usage.completion_tokens * self._prices.completion
         )
         return msgspec.structs.replace(usage, cost_usd=round(dollars / 1_000_000, COST_DIGITS))
+
+
+def _shown(display: str, limit: int) -> str:
+    more = len(display) - limit
+    return display if more <= 0 else f"{display[:limit]}\n… {more:,} characters more"
