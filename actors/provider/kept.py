@@ -180,7 +180,7 @@ class _Link(asyncio.Protocol):
     async def receive_body(self) -> bytes:
         """Return all that is there, or the next that comes; empty at the end of the response."""
         pieces: list[bytes] = []
-        while self._http.their_state is not h11.DONE:
+        while self._http.their_state is h11.SEND_BODY:
             event = self._next_event()
             if isinstance(event, h11.Data):
                 pieces.append(bytes(event.data))
