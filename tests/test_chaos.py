@@ -23,6 +23,7 @@ from ipc.messages import (
     AnyReply,
     CancelTurn,
     MessageDelta,
+    NoticeRaised,
     StartTurn,
     ToolFinished,
     TurnFinished,
@@ -33,7 +34,7 @@ from tests.fakes.fault_table import LONG, SEED, Fault
 from tests.fakes.places import run_place
 from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.session_events import check_log
-from tests.fakes.spoiling import EMPTY, HOLD, OPEN, SPOILINGS
+from tests.fakes.spoiling import CALL_AS_TEXT, EMPTY, HOLD, OPEN, SPOILINGS
 
 TURNS = 500 if LONG else 130
 SEEDS = range(SEED, SEED + (4 if LONG else 1))
@@ -172,6 +173,9 @@ def check(course: Course, finished: TurnFinished, told: list[AnyFact]) -> None:
     last, problem = course.last, finished.problem
     if last is None or last.effect == "right":
         assert (finished.status, finished.final_text) == ("completed", course.answer), case
+    elif last.effect == "told":
+        assert (finished.status, finished.final_text) == ("completed", CALL_AS_TEXT), case
+        assert any(isinstance(fact, NoticeRaised) and fact.level == "warning" for fact in told), case
     else:
         assert finished.status in {"failed", "limit", "cancelled"}, case
         assert problem is not None, case

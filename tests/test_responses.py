@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.catalog.builtin import TOOLS
@@ -236,12 +236,23 @@ def test_reasoning_of_another_server_is_left_out_once_it_is_refused(server: Scri
     assert server.requests[-1].data["include"] == ["reasoning.encrypted_content"]
 
 
-def test_a_model_that_does_not_seal_is_not_asked_to_again(server: ScriptedServer) -> None:
-    refusal = {"error": {"message": "Encrypted content is not supported with this model."}}
-    server.add(status(400, body=refusal), say("One."), say("Two."))
-    events = run(server.base_url, new(), new(), wire=ResponsesWire())
+@pytest.mark.parametrize(
+    ("says", "member"),
+    [
+        ("Encrypted content is not supported with this model.", "include"),
+        ("Unsupported parameter: 'reasoning.summary' is not supported with the 'm' model.", "reasoning"),
+        ("Your organization must be verified to generate reasoning summaries.", "reasoning"),
+        ("Unsupported parameter: max_output_tokens", "max_output_tokens"),
+    ],
+)
+def test_what_a_server_refuses_is_asked_for_once_in_a_session(
+    server: ScriptedServer, says: str, member: str
+) -> None:
+    server.add(status(400, body={"error": {"message": says}}), say("One."), say("Two."))
+    events = run(server.base_url, new(), new(), wire=ResponsesWire(500))
     assert [event.text for event in events if isinstance(event, ModelAnswer)] == ["One.", "Two."]
-    assert ["include" in request.data for request in server.requests] == [True, False, False]
+    assert [member in request.data for request in server.requests] == [True, False, False]
+    assert {"include", "reasoning", "max_output_tokens"} - {member} <= set(server.requests[-1].data)
 
 
 def test_an_answer_without_calls_keeps_no_reasoning(server: ScriptedServer) -> None:
@@ -299,6 +310,7 @@ def test_a_busy_server_is_asked_again(server: ScriptedServer) -> None:
     assert text == TextDelta(text="Hi")
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     st.recursive(
         st.none() | st.integers() | st.text(), lambda inner: st.lists(inner) | st.dictionaries(MEMBERS, inner)

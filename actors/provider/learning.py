@@ -55,6 +55,12 @@ def _output_limit(quirks: Quirks, said: str) -> Iterator[Lesson]:
         )
 
 
+def _summaries(quirks: Quirks, said: str) -> Iterator[Lesson]:
+    if quirks.summaries and re.search(r"\breasoning\b", said) and re.search(f"{_UNKNOWN}|verified", said):
+        told = "shows no summaries of its reasoning; it is not asked for them"
+        yield Lesson(replace(quirks, summaries=False), told)
+
+
 def _sealed(quirks: Quirks, said: str) -> Iterator[Lesson]:
     if "encrypted" not in said and "reasoning item" not in said:
         return
@@ -124,6 +130,7 @@ _FORMS: Final = {"null": "to be null", "empty": "to be an empty text", "absent":
 _RULES: Final[tuple[Callable[[Quirks, str], Iterator[Lesson]], ...]] = (
     _limit,
     _output_limit,
+    _summaries,
     _sealed,
     _usage,
     _single,

@@ -59,6 +59,8 @@ class ResponsesWire:
             "stream": True,
             "store": False,
         }
+        if self._quirks.summaries:
+            members["reasoning"] = {"summary": "auto"}
         if self._quirks.sealed != "none":
             members["include"] = ["reasoning.encrypted_content"]
         if self._max_output_tokens and self._quirks.limit_name:

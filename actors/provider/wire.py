@@ -35,6 +35,8 @@ class Quirks:
     """Whether ids of calls have to be nine letters and digits."""
     sealed: Literal["all", "own", "none"] = "all"
     """Which sealed reasoning it takes back: all, only what it sealed for this process, or none."""
+    summaries: bool = True
+    """Whether it can be asked for summaries of its reasoning."""
     text_calls: bool = False
     """Whether a call that comes as tagged text in the answer is one."""
 

@@ -4,7 +4,8 @@ Rules
 -----
 Every turn has a course: some rounds of calls, then its answer. A request gets the next step of the course,
 right or spoiled. What comes of a spoiled step is one of: it is `right` all the same, it is sent `again`, it
-costs the model a `round`, or it `ends` the turn. The course goes on only behind what arrived whole.
+costs the model a `round`, it is an answer that is `told` of, or it `ends` the turn. The course goes on only
+behind what arrived whole.
 """
 
 from collections.abc import Mapping, Sequence

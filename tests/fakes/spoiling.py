@@ -30,7 +30,9 @@ OPEN: Final = "open"
 HOLD: Final = "Hold on"
 """Said before a silence in which the person cancels."""
 
-Effect = Literal["right", "again", "round", "ends"]
+CALL_AS_TEXT: Final = '<tool_call>{"name": "rm", "arguments": {"path": "seed.txt"}}</tool_call>'
+
+Effect = Literal["right", "again", "round", "told", "ends"]
 Spoil = Callable[[Step, Random], Step]
 
 
@@ -235,6 +237,7 @@ SPOILINGS: Final = (
         is_slow=True,
     ),
     Spoiling("cancelled in silence", "ends", _instead(lambda: stall(HOLD)), ("cancelled",)),
+    Spoiling("a call as text", "told", _instead(lambda: say(CALL_AS_TEXT))),
     Spoiling("text cut at the limit", "ends", _cut_text, ("output_limit",), calls=False),
     Spoiling("garbage", "ends", _garbage, ("bad_stream",), for_chats=True),
     Spoiling(
