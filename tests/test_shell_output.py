@@ -40,7 +40,7 @@ def test_of_huge_output_the_ends_are_told_with_totals_and_the_rest_can_be_read(h
     assert text.startswith("1\n2\n3\n")
     assert text.endswith("\n5000000\n[exit status 0]")
     assert re.search(
-        r"\[\.\.\. 38,8\d\d,\d{3} of 38,888,896 bytes left out: the first 16,777,216 are in /", text
+        r"\[\.\.\. 38,8\d\d,\d{3} of 38,888,896 bytes left out: the first 12,582,912 are in /", text
     )
     kept = kept_in(text)
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
@@ -49,7 +49,7 @@ def test_of_huge_output_the_ends_are_told_with_totals_and_the_rest_can_be_read(h
     assert call(ReadFile(reader), path=str(kept), offset=1_000_000, limit=1).content.startswith(
         "1000000\t1000000"
     )
-    assert ":1234567: 1234567" in call(Ripgrep(reader), pattern="^1234567$", path=str(kept)).content
+    assert ":1111111: 1111111" in call(Ripgrep(reader), pattern="^1111111$", path=str(kept)).content
 
 
 @pytest.mark.report("SH-05")

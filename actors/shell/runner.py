@@ -34,7 +34,7 @@ TOLD_LINES: Final = 5
 TOLD_BYTES: Final = 2000
 
 _PIPE_BYTES: Final = 1 << 20
-_CHUNK: Final = 1 << 18
+_CHUNK: Final = 1 << 17
 _BURST: Final = 2 * _PIPE_BYTES // _CHUNK
 _LONGEST_POLL_S: Final = 3600
 
