@@ -194,6 +194,7 @@ def test_no_line_takes_long_to_judge(text: str) -> None:
     assert time.monotonic() - begun < 5
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60), st.sampled_from(["allow", "ask"]))
 def test_whatever_is_in_a_line_it_is_judged(text: str, otherwise: Answer) -> None:
     rules = [CommandRule.parse("git push *", "deny"), CommandRule.parse("ls *", "allow")]
@@ -213,7 +214,7 @@ def test_plain_words_are_what_shlex_says(command: str) -> None:
         assert list(words) == shlex.split(command)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(SHELL_TEXT)
 @example("x a=~")
 @example("x a=b:~")

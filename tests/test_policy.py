@@ -190,7 +190,9 @@ def test_a_whole_line_is_allowed_just_as_it_is_written() -> None:
         ("patch", Subject(paths=("a",)), "every patch in this workspace", "--allow patch"),
         ("websearch", Subject(), "every websearch", "--allow websearch"),
         ("browse_url", Subject(host="a.org"), "browse_url on a.org", "--allow 'browse_url(a.org)'"),
-        ("bash_exec", Subject(command="git  status"), "`git status`", "--allow 'bash_exec(git status)'"),
+        ("bash_exec", Subject(command=" git  status\n"), "`git status`", "--allow 'bash_exec(git  status)'"),
+        ("bash_exec", Subject(command="ls *"), "`ls *`", "--allow bash_exec"),
+        ("bash_exec", Subject(command="ls\nls"), "`ls ls`", "--allow bash_exec"),
         (
             "bash_exec", Subject(command="ls > x", folder="a b"), "`cd 'a b' && ls > x`",
             "--allow 'bash_exec(cd '\"'\"'a b'\"'\"' && ls > x)'",

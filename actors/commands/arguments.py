@@ -133,10 +133,10 @@ def _add_run(parser: Parser) -> None:
         "--allow",
         metavar="TOOL",
         action="append",
-        help="allow a tool without asking, or one command: 'bash_exec(git diff *)'; may be repeated",
+        help="allow a tool, or 'bash_exec(git diff *)', 'patch(docs/**)', 'browse_url(HOST)'; repeatable",
     )
     parser.add_argument(
-        "--deny", metavar="TOOL", action="append", help="deny a tool or a command; may be repeated"
+        "--deny", metavar="TOOL", action="append", help="deny the same; repeatable"
     )
 
 

@@ -4,7 +4,6 @@ import shlex
 from dataclasses import dataclass
 from typing import Literal
 
-from actors.permissions.shell_words import plain_words
 from actors.permissions.subject import Subject
 
 Table = Literal["tools", "paths", "hosts", "command_lines"]
@@ -44,11 +43,10 @@ class Grant:
     def flag(self) -> str:
         """The arguments of `fido run` that allow the same; a whole tool where a line is too long for that."""
         match self.table:
-            case "command_lines" if len(self.name) > LONGEST_LINE or "\n" in self.name:
-                return "--allow bash_exec"
+            case "command_lines" if _fits_a_flag(self.name):
+                return f"--allow {shlex.quote(f'bash_exec({self.name})')}"
             case "command_lines":
-                words = plain_words(self.name)
-                return f"--allow {shlex.quote(f'bash_exec({shlex.join(words) if words else self.name})')}"
+                return "--allow bash_exec"
             case "paths":
                 return f"--allow {shlex.quote(f'patch({self.name})')}"
             case "hosts":
@@ -85,9 +83,13 @@ def grant_for(tool: str, subject: Subject, *, by_rule: bool = False) -> Grant | 
 
 def line_of(subject: Subject) -> str:
     """The command as it would be typed in the workspace itself."""
-    if not subject.folder:
-        return subject.command
-    return f"cd {shlex.quote(subject.folder)} && {subject.command}"
+    command = subject.command.strip()
+    return f"cd {shlex.quote(subject.folder)} && {command}" if subject.folder else command
+
+
+def _fits_a_flag(line: str) -> bool:
+    """Whether a flag with the line allows it; ` *` at its end would be any words there."""
+    return len(line) <= LONGEST_LINE and "\n" not in line and not line.endswith(" *")
 
 
 def _on_one_line(line: str) -> str:

@@ -27,8 +27,18 @@ _HARMLESS: Final = frozenset(
 )  # fmt: skip
 """Syntax that changes no variable, no file and no meaning of a name; all else in a line has an effect."""
 _NAMED_BY_SYNTAX: Final = frozenset({"declaration_command", "unset_command"})
+_KEYWORDS: Final = frozenset(
+    {
+        "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select",
+        "then", "time", "until", "while", "[[",
+    }
+)  # fmt: skip
 _JOINED: Final = re.compile(r"\S\\\n\S")
 """A word over two lines: the shell reads one, the parser two."""
+_GAP: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
+"""What may stand between two parts of a line; the parser leaves out more where it errs: `''\\ x`."""
+_TEXTS: Final = frozenset({"heredoc_body", "heredoc_redirect", "string", "translated_string"})
+"""Syntax in which more than gaps stands between the parts."""
 _DESCRIPTOR: Final = re.compile(r"\d+|-")
 _NOWHERE: Final = "/dev/null"
 
@@ -59,7 +69,13 @@ UNREADABLE: Final = Line(is_plain=False, is_clear=False)
 
 
 def read_line(text: str) -> Line:
-    """Take a line apart; what the parser and a shell could read differently is not clear."""
+    """Take a line apart; what the parser and a shell could read differently is not clear.
+
+    A plain command needs no parser, and has its words also where the parser's grammar has none.
+    """
+    words = plain_words(text.strip("\n")) if len(text) <= LONGEST_LINE else None
+    if words is not None and words[0] not in _KEYWORDS:
+        return Line((SimpleCommand(words),))
     if len(text) > LONGEST_LINE or _JOINED.search(text) or not _is_visible(text):
         return UNREADABLE
     try:
@@ -71,7 +87,7 @@ def read_line(text: str) -> Line:
         found = tuple(_Reader(data).commands(root)) if root is not None else ()
         return Line(found, is_plain=False, is_clear=False)
     reader = _Reader(data)
-    return Line(tuple(reader.commands(root)), reader.is_plain)
+    return Line(tuple(reader.commands(root)), reader.is_plain, reader.is_clear)
 
 
 def _is_visible(text: str) -> bool:
@@ -112,6 +128,7 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.is_plain = True
+        self.is_clear = True
 
     def commands(self, root: "Node") -> Iterator[SimpleCommand]:
         waiting = [_Place(root, is_fed=False)]
@@ -124,7 +141,16 @@ class _Reader:
                 yield SimpleCommand(tuple(self._word(child) for child in node.children), place.is_fed)
             if node.is_named and node.type not in _HARMLESS:
                 self.is_plain = False
+            if node.type not in _TEXTS and not self._is_whole(node):
+                self.is_clear = False
             waiting += reversed(list(self._below(place)))
+
+    def _is_whole(self, node: "Node") -> bool:
+        """Whether the parts of a node are all that stands in it."""
+        ends = [child.end_byte for child in node.children]
+        starts = [child.start_byte for child in node.children]
+        gaps = zip(ends, starts[1:], strict=False)
+        return all(_GAP.fullmatch(self._data, end, start) for end, start in gaps if end < start)
 
     def _below(self, place: _Place) -> Iterator[_Place]:
         node = place.node
