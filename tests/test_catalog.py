@@ -123,6 +123,7 @@ def test_advertised_schemas_hold_nothing_a_grammar_compiler_refuses(array: bytes
         assert set(words(function["parameters"])) <= PLAIN_WORDS
 
 
+@pytest.mark.report("CACHE-02")
 def test_array_is_the_same_bytes_in_every_process(array: bytes) -> None:
     code = (
         "import hashlib; from actors.catalog.builtin import TOOLS;"
@@ -141,6 +142,7 @@ def test_array_is_the_same_bytes_in_every_process(array: bytes) -> None:
         assert run.stdout.strip() == hashlib.sha256(array).hexdigest()
 
 
+@pytest.mark.report("CACHE-02")
 def test_order_of_the_tools_does_not_matter(array: bytes) -> None:
     assert advertised(reversed(TOOLS)) == array
 

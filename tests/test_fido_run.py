@@ -81,6 +81,8 @@ def test_one_prompt_goes_through_all_the_actors(at: Home, workspace: Path, serve
     assert json.loads((workspace / ".fido-plan.json").read_text(encoding="utf-8"))["revision"] == 1
 
 
+@pytest.mark.report("CACHE-01")
+@pytest.mark.report("CACHE-02")
 def test_every_request_carries_the_same_head_and_extends_the_one_before_it(
     at: Home, workspace: Path, server: ScriptedServer
 ) -> None:
@@ -307,6 +309,7 @@ def test_nothing_of_a_hostile_workspace_reaches_the_terminal_raw(
     assert not set(done.err) & {"\x1b", "\x07"}
 
 
+@pytest.mark.report("CACHE-01")
 def test_a_second_run_of_a_session_takes_its_own_prompt_and_tells_its_own_turn_alone(
     at: Home, workspace: Path, server: ScriptedServer
 ) -> None:
@@ -317,7 +320,7 @@ def test_a_second_run_of_a_session_takes_its_own_prompt_and_tells_its_own_turn_a
     assert "".join(event["delta"] for event in done.events("text")) == "Second answer."
     assert done.events("tool_started") == done.events("tool_finished") == []
     assert [event["final_text"] for event in done.events("turn_finished")] == ["Second answer."]
-    assert server.requests[2].extends(server.requests[1])
+    assert all(later.extends(earlier) for earlier, later in pairwise(server.requests))
 
 
 def test_a_session_of_another_workspace_is_not_gone_on_with(

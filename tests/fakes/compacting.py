@@ -87,12 +87,13 @@ class Session:
         self.provider = provider or ScriptedProvider(steps)
         self.plans = Plans(plan)
         self.memory = Memory()
+        self.window = Window(window)
         self.events: list[AnyEvent] = []
         self.facts: list[AnyFact] = []
         self.streamed: list[StreamEvent] = []
         self.turn = 0
         self.compactor = Compactor(
-            self.provider, self.plans, self, self.facts.append, self.memory, window=Window(window), at=at
+            self.provider, self.plans, self, self.facts.append, self.memory, window=self.window, at=at
         )
         self.on_appended(SYSTEM)
 

@@ -104,7 +104,7 @@ class ScriptedServer:
         self.refused: list[Request] = []
         self.looked_up: list[str] = []
         self._refusal = refuse
-        self._pages = {f"{prefix}/models": b'{"object":"list","data":[{"id":"scripted"}]}', **(pages or {})}
+        self.pages = {f"{prefix}/models": b'{"object":"list","data":[{"id":"scripted"}]}', **(pages or {})}
         self._key_header = key_header
         self._gates: dict[str, int] = {}
         self._open: dict[socket.socket, threading.Thread] = {}
@@ -212,7 +212,7 @@ class ScriptedServer:
             with self._changed:
                 self.looked_up.append(request.path)
                 self._changed.notify_all()
-            return self._send_plain(sock, request, Step(body=self._pages[_bare(request.path)]))
+            return self._send_plain(sock, request, Step(body=self.pages[_bare(request.path)]))
         if refusal := self._refusal(request):
             self.refused.append(request)
             return self._send_plain(sock, request, refusal)
@@ -238,7 +238,7 @@ class ScriptedServer:
         sent = request.headers.get(self._key_header, "")
         if self._api_key and sent.removeprefix("Bearer ") != self._api_key:
             return 401, f"Incorrect API key provided: {sent.removeprefix('Bearer ')}."
-        if request.method == "GET" and _bare(request.path) in self._pages:
+        if request.method == "GET" and _bare(request.path) in self.pages:
             return None
         if (request.method, _bare(request.path)) != ("POST", f"{self._prefix}{self._api.path}"):
             return 404, self._violate(f"no such path: {request.method} {request.path}")
