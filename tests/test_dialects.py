@@ -9,11 +9,12 @@ import pytest
 
 from actors.conversation import Conversation, encode_head, encode_user
 from actors.provider.chat import ChatWire
-from actors.provider.dialects import named
+from actors.provider.dialects import DIALECTS, dialect_of, named
 from actors.provider.direct import DirectProvider
 from actors.provider.served import window_of
+from actors.settings.addresses import normalize_base_url
 from ipc.messages import Level, ModelAnswer
-from tests.fakes.asking import KEY, play
+from tests.fakes.asking import KEY, collect, play
 from tests.fakes.chat_script import Reasoning, Text
 from tests.fakes.scripted_server import ScriptedServer, call, calls, say
 from tests.fakes.strict_servers import STRICT, Strict
@@ -125,3 +126,68 @@ def test_the_window_is_what_the_server_says_of_the_model(strict: Strict) -> None
     with ScriptedServer(api_key=KEY, pages=strict.get_pages("/v1"), key_header=strict.key_header) as server:
         assert play(look, server.base_url, dialect=named(strict.dialect)) == strict.window
         server.assert_done()
+
+
+# --- which one it is ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("https://api.openai.com/v1", "openai"),
+        ("https://API.OpenAI.com./v1/", "openai"),
+        ("https://api.openai.com.evil.example/v1", "generic"),
+        ("https://acme.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21", "azure"),
+        ("https://acme.openai.azure.com", "azure"),
+        ("https://openrouter.ai/api/v1", "openrouter"),
+        ("https://api.deepseek.com", "deepseek"),
+        ("https://api.moonshot.ai/v1", "moonshot"),
+        ("https://api.mistral.ai/v1", "mistral"),
+        ("https://api.groq.com/openai/v1", "groq"),
+        ("https://api.x.ai/v1", "xai"),
+        ("https://api.together.xyz/v1", "together"),
+        ("http://localhost:11434", "ollama"),
+        ("http://127.0.0.1:8080/v1", "llama.cpp"),
+        ("http://[::1]:8000/v1", "vllm"),
+        ("http://localhost:1234/v1", "lmstudio"),
+        ("http://10.0.0.7:8000/v1", "generic"),
+        ("http://localhost:4000/v1", "generic"),
+    ],
+)
+def test_a_server_is_known_by_its_address(given: str, name: str) -> None:
+    assert dialect_of(normalize_base_url(given)).name == name
+
+
+def test_a_setting_counts_more_than_the_address() -> None:
+    assert dialect_of("https://api.openai.com/v1", "vllm").name == "vllm"
+    assert dialect_of("http://10.0.0.7:8000/v1", "llama.cpp").name == "llama.cpp"
+
+
+def test_every_dialect_but_the_generic_one_has_a_strict_server() -> None:
+    assert {strict.dialect for strict in STRICT} == {dialect.name for dialect in DIALECTS} - {"generic"}
+
+
+@pytest.mark.report("CFG-02")
+@pytest.mark.parametrize("prefix", ["/openai/v1", "/openai/deployments/gpt"])
+def test_azure_gets_its_version_behind_and_its_key_in_a_header_of_its_own(prefix: str) -> None:
+    with ScriptedServer([say("a")], prefix=prefix, api_key=KEY, key_header="api-key") as server:
+        url = normalize_base_url(f"{server.base_url}/chat/completions?api-version=2024-10-21")
+
+        async def work(provider: DirectProvider) -> None:
+            await collect(provider)
+            await provider.models()
+
+        play(work, url, dialect=named("azure"))
+        server.assert_done()
+    (request,) = server.requests
+    assert request.path == f"{prefix}/chat/completions?api-version=2024-10-21"
+    assert server.looked_up == [f"{prefix}/models?api-version=2024-10-21"]
+    assert "authorization" not in request.headers
+
+
+def test_headers_of_a_person_are_sent_with_every_request() -> None:
+    with ScriptedServer([say("a")], api_key=KEY) as server:
+        play(collect, server.base_url, headers={"X-Team": "blue", "User-Agent": "mine"})
+        server.assert_done()
+    assert server.requests[0].headers["x-team"] == "blue"
+    assert server.requests[0].headers["user-agent"] == "mine"
