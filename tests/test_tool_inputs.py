@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from actors.tools.ask_user import AskUser
+from actors.tools.browse_url import BrowseUrl
 from actors.tools.list_files import ListFiles
 from actors.tools.mkdir import Mkdir
 from actors.tools.patch import Patch
@@ -13,10 +14,12 @@ from actors.tools.read_file import ReadFile
 from actors.tools.ripgrep import Ripgrep
 from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
+from actors.tools.websearch import Websearch
 from actors.tools.tool import description
 
 CONTRACT = {
     AskUser: "question options?",
+    BrowseUrl: "url",
     ListFiles: "path? glob? depth?",
     Mkdir: "path",
     Patch: "path old_text new_text replace_all?",
@@ -24,6 +27,7 @@ CONTRACT = {
     Ripgrep: "pattern path? glob? ignore_case? context? max_results?",
     Rm: "path",
     Rmdir: "path recursive?",
+    Websearch: "query",
 }
 REFUSED_BY_GRAMMARS = {"$ref", "$defs", "anyOf", "oneOf", "allOf", "pattern", "format", "const"}
 
