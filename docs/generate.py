@@ -18,6 +18,8 @@ import ipc.messages as messages_module
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import input_schema
 from actors.commands.arguments import COMMANDS, parser_for
+from actors.provider.dialects import DIALECTS, GENERIC, Dialect
+from actors.provider.wire import PLAIN
 from actors.session.events import AnyEvent
 from actors.settings.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings
 from actors.settings.tables import Table
@@ -228,6 +230,41 @@ def keys() -> str:
     return table(["key or command", "does"], rows)
 
 
+def dialects() -> str:
+    """Every known server, how it is found, and in what it differs."""
+    rows = (
+        [f"`{one.name}`", _found_at(one), "; ".join(_differences(one)) or "nothing"]
+        for one in DIALECTS
+        if one is not GENERIC
+    )
+    return table(["`provider`", "found at", "differs in"], rows)
+
+
+def _found_at(dialect: Dialect) -> str:
+    hosts = [f"`{host}`" if host[0] != "." else f"`*{host}`" for host in dialect.hosts]
+    return ", ".join(hosts + ([f"port {dialect.port} of this machine"] if dialect.port else []))
+
+
+def _differences(dialect: Dialect) -> Iterator[str]:
+    quirks = dialect.quirks
+    if dialect.key_header != "Authorization":
+        yield f"key in `{dialect.key_header}`"
+    if quirks.limit_name != PLAIN.limit_name:
+        yield f"`{quirks.limit_name}`"
+    if not quirks.stream_usage:
+        yield "no `stream_options`"
+    if quirks.call_content != PLAIN.call_content:
+        yield f"{quirks.call_content} content of calls"
+    if quirks.echo:
+        yield f"`{quirks.echo}` goes back"
+    if quirks.alternating:
+        yield "roles in turn"
+    if quirks.short_ids:
+        yield "ids of nine characters"
+    if quirks.text_calls:
+        yield "calls as text are read"
+
+
 def files() -> str:
     """Every module with the line that says what lives there."""
     root = DOCS.parent
@@ -253,6 +290,7 @@ PARTS: Final[dict[str, Callable[[], str]]] = {
     "files": files,
     "keys": keys,
     "tools": tools,
+    "dialects": dialects,
 }
 
 

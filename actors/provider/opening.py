@@ -37,7 +37,7 @@ async def open_provider(
     )
     closing.push_async_callback(provider.aclose)
     provider.prepare()
-    if told_window is not None and not settings.offline:
+    if told_window is not None and not (settings.offline or settings.context_window):
         again = bool(server.dialect.window_path)
         looking = asyncio.ensure_future(look_out(provider, settings.model, told_window, again=again))
         closing.callback(looking.cancel)
