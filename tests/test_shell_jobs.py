@@ -84,6 +84,16 @@ def test_a_job_may_bring_its_work_into_safety_when_it_is_stopped(here: Shelled, 
     assert time.monotonic() - started < JOB_GRACE_S
 
 
+def test_at_the_end_of_the_session_a_job_is_asked_before_it_is_killed(here: Shelled, tmp_path: Path) -> None:
+    asked = "trap 'echo asked > asked; exit' TERM; echo up > up; while :; do sleep 0.01; done"
+    here.run(f"({asked}) & until [ -e up ]; do sleep 0.01; done; trap '' TERM; sleep 1000 &")
+    pids = here.descendants()
+    here.jobs.close()
+    here.shell.close()
+    assert (tmp_path / "asked").exists()
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+
+
 def test_what_is_no_job_is_not_stopped(here: Shelled) -> None:
     refused = here.stop(os.getpid())
     assert isinstance(refused, Refused)

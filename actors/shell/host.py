@@ -15,7 +15,7 @@ import socket
 import sys
 
 from actors import process_tree
-from actors.shell.runner import be_runner
+from actors.shell.runner import GRACE_S, be_runner
 from actors.shell.signals import Signals
 from ipc import kernel
 
@@ -71,7 +71,7 @@ def main(parent: int) -> None:
     try:
         Host(calls).run()
     finally:
-        process_tree.end_all()
+        process_tree.end_all(GRACE_S)
 
 
 def command_line(root: str) -> list[str]:

@@ -98,7 +98,7 @@ class Watch:
                 elif fd == self._call.fileno():
                     process_tree.end_all(JOB_GRACE_S)
                 elif signal.SIGTERM in self._signals.take():
-                    process_tree.end_all()
+                    process_tree.end_all(GRACE_S)
 
     def _start(self, output: int) -> int:
         """Start the command; 0 when that went wrong, which then is its output."""

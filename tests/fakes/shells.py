@@ -10,6 +10,7 @@ import pytest
 
 from actors.environment import without_keys
 from actors.files.workspace import Workspace
+from actors.process_tree import descendants
 from actors.shell.jobs import MOST, Jobs
 from actors.shell.outputs import Outputs
 from actors.shell.shell import HEAD_BYTES, TAIL_BYTES, Shell
@@ -64,6 +65,11 @@ class Shelled:
         assert caught.value.message
         assert caught.value.next_step
         return caught.value
+
+    def descendants(self) -> list[int]:
+        """Every process of the shell."""
+        host = self.shell._host
+        return [] if host is None else [host.pid, *descendants(host.pid)]
 
     def stop(self, pid: int) -> AnyReply:
         return self.runner.run(self.jobs.stop(pid))
