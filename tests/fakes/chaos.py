@@ -50,11 +50,6 @@ class Course:
         """What went wrong with the newest answer."""
         return self.spoiled[-1]
 
-    def in_a_row(self) -> int:
-        """How many of the newest answers went wrong in the same way as the last."""
-        ends = [each.effect if each else "" for each in reversed(self.spoiled)]
-        return next((n for n, effect in enumerate(ends) if effect != ends[0]), len(ends))
-
 
 class Chaos:
     """Gives a `ScriptedServer` its answers: `ScriptedServer(otherwise=chaos.answer)`."""

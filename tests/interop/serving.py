@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 from tests.fakes.launch import ROOT
 
 START_S = 60.0
-CONTEXT = 5120
+CONTEXT = 4352
 """Tokens; a first request of Fido's has about 3,000 of this model's."""
 
 

@@ -134,7 +134,6 @@ def test_a_cancelled_answer_ends_on_the_server_and_the_session_goes_on(
         terminal.type(ESC)
         terminal.until(lambda: "cancelled" in terminal.text.lower(), "the end of the turn")
         wait_until(lambda: not server.is_computing, "the server to stop", 10.0)
-        set_up(at)
         terminal.type("/quit" + ENTER)
         terminal.until(lambda: terminal.ended, "the program to end")
 
