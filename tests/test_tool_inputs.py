@@ -14,8 +14,8 @@ from actors.tools.read_file import ReadFile
 from actors.tools.ripgrep import Ripgrep
 from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
-from actors.tools.websearch import Websearch
 from actors.tools.tool import description
+from actors.tools.websearch import Websearch
 
 CONTRACT = {
     AskUser: "question options?",

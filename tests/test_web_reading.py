@@ -47,7 +47,7 @@ def test_a_hostile_page_ends_in_time_as_a_text_or_one_failure(name: str) -> None
     started = time.monotonic()
     code, text = "", ""
     try:
-        text = asyncio.run(read(order(), HOSTILE[name].encode(), 2.0))["text"]
+        text = asyncio.run(read(order(), HOSTILE[name].encode(), 1.0))["text"]
     except ToolFailure as failed:
         code = failed.code
     assert time.monotonic() - started < DEADLINE_S
