@@ -78,7 +78,7 @@ def sightings(at: Home, workspace: Path, *texts: str) -> list[str]:
     forms = [form.encode() for form in Redactor(ALL).forms]
     own = [workspace / ".env", workspace / "AGENTS.md"]
     planted = {at.folder / "config" / "fido" / "config.toml", at.folder / "key", *own}
-    places = {text[:60]: text.encode() for text in texts}
+    places = {f"{number}: {text[:60]}": text.encode() for number, text in enumerate(texts)}
     for path in (path for root in (at.folder, workspace) for path in root.rglob("*") if path.is_file()):
         if path not in planted:
             places[str(path)] = path.read_bytes()
