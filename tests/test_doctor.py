@@ -112,7 +112,8 @@ def test_doctor_asks_the_server_and_never_shows_the_key(path: str) -> None:
 
 def test_doctor_shows_no_secret_of_any_setting() -> None:
     config = (
-        f'base_url = "http://127.0.0.1:9"\napi_key_command = "echo {SECRET}key"\n[headers]\nX-Key = "{SECRET}"\n'
+        f'base_url = "http://127.0.0.1:9"\napi_key_command = "echo {SECRET}key"\n'
+        f'[headers]\nX-Key = "{SECRET}"\n'
         f'[web]\nsearch_url = "http://me:{SECRET}@127.0.0.1:9/search?token={SECRET}"\n'
     )
     status, text = doctor(config, https_proxy=f"http://u:{SECRET}@h.test")

@@ -135,9 +135,7 @@ def _add_run(parser: Parser) -> None:
         action="append",
         help="allow a tool, or 'bash_exec(git diff *)', 'patch(docs/**)', 'browse_url(HOST)'; repeatable",
     )
-    parser.add_argument(
-        "--deny", metavar="TOOL", action="append", help="deny the same; repeatable"
-    )
+    parser.add_argument("--deny", metavar="TOOL", action="append", help="deny the same; repeatable")
 
 
 def _add_attach(parser: Parser) -> None:
