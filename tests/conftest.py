@@ -6,6 +6,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.fakes.fault_table import LONG, Fault, FaultTable
 
@@ -13,6 +14,11 @@ from tests.fakes.fault_table import LONG, Fault, FaultTable
 # every child: the tests that send it would wait in vain.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# The same examples in every run, so that what is red is so for everybody; the long form looks for new ones. No
+# example has a deadline: machines are busy.
+settings.register_profile("fido", deadline=None, derandomize=not LONG)
+settings.load_profile("fido")
 
 TABLE = pytest.StashKey[FaultTable]()
 NOTED = pytest.StashKey[Fault]()
