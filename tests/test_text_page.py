@@ -59,3 +59,10 @@ def test_a_column_behind_the_line_shows_nothing_of_it_and_goes_on() -> None:
     first, second = page(b"ab\ncd\n", 0, 1, 99, 5)
     assert (first.text, first.left) == ("", 0)
     assert second.text == "cd"
+
+
+@given(st.integers(1, 200_002), st.sampled_from([b"", b"x", b"x" * 70_000]))
+def test_a_line_is_found_where_it_starts(line: int, text: bytes) -> None:
+    data = (text + b"\n") * (200_000 if len(text) < 2 else 20)
+    lines = data.count(b"\n")
+    assert line_start(data, line) == ((line - 1) * (len(text) + 1) if line <= lines else None)

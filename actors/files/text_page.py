@@ -6,6 +6,8 @@ from itertools import islice
 
 MAX_BYTES = 32 << 10
 MAX_LINE_BYTES = 2000
+_BLOCK = 1 << 16
+"""Bytes that are passed over at once on the way to a line: a million lines one by one take 250 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,10 @@ class Piece:
 
 def line_start(data: bytes, line: int) -> int | None:
     """Offset of a line, counted from 1; null when the data end before it."""
-    at = 0
-    for _ in range(line - 1):
+    at, before = 0, line - 1
+    while at < len(data) and (breaks := data.count(b"\n", at, at + _BLOCK)) < before:
+        at, before = at + _BLOCK, before - breaks
+    for _ in range(before):
         at = data.find(b"\n", at) + 1
         if at == 0:
             return None

@@ -44,6 +44,7 @@ class Workspace:
         that a person chose to work in is open all the same.
         """
         self.root = root.resolve()
+        self._below = f"{self.root}/".replace("//", "/")
         self.seen = Seen()
         self._readable = (self.root, *(Path(os.path.realpath(folder)) for folder in also_readable))
         self._private = tuple(place for place in private if place != self.root and self._holds(place))
@@ -52,10 +53,10 @@ class Workspace:
 
     def relative(self, path: Path) -> str:
         """A resolved path as a model sees it, from the root on; the root is `.`, outside it is absolute."""
-        return path.relative_to(self.root).as_posix() if self._holds(path) else str(path)
+        return str(path).removeprefix(self._below) if path != self.root else "."
 
     def _holds(self, path: Path) -> bool:
-        return path.is_relative_to(self.root)
+        return path == self.root or str(path).startswith(self._below)
 
     @property
     def private(self) -> list[str]:

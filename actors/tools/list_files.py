@@ -8,6 +8,7 @@ import heapq
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import ClassVar
 
 from pydantic import Field
@@ -62,18 +63,30 @@ class Listing:
         split = [path.rpartition(b"/") for path in paths]
         self.by_parent.update([parent for parent, _, _ in split])
         self.by_extension.update([_extension(name) for _, _, name in split])
+        sizes = self._sizes(paths)
         self.files += len(paths)
-        for path, (parent, _, _) in zip(paths, split, strict=True):
-            size = self._size(path)
-            self.size += size
-            folder = self._fold(parent, below) if self.depth > 0 else b""
+        self.size += sum(sizes)
+        if self.depth > 0:
+            self._take_folded(paths, [self._fold(parent, below) for parent, _, _ in split], sizes)
+        else:
+            self.entries += zip(paths, repeat(0), sizes, strict=False)
+        if len(self.entries) > MAX_KEPT:
+            self.entries = heapq.nsmallest(MAX_ENTRIES, self.entries)
+
+    def _take_folded(self, paths: list[bytes], folders: list[bytes], sizes: list[int]) -> None:
+        for path, folder, size in zip(paths, folders, sizes, strict=True):
             if folder:
                 self.folded_files[folder] += 1
                 self.folded_size[folder] += size
             else:
                 self.entries.append((path, 0, size))
-        if len(self.entries) > MAX_KEPT:
-            self.entries = heapq.nsmallest(MAX_ENTRIES, self.entries)
+
+    def _sizes(self, paths: list[bytes]) -> list[int]:
+        """Of what is gone by now, 0."""
+        try:
+            return [os.lstat(self.root + path).st_size for path in paths]
+        except OSError:
+            return [self._size(path) for path in paths]
 
     def _size(self, path: bytes) -> int:
         try:

@@ -60,6 +60,8 @@ class Matches:
     blocks: list[tuple[bytes, bytes, int]] = field(default_factory=list)
     """Path, lines, number of matches."""
     _kept: int = 0
+    _last: bytes | None = None
+    """The path behind which nothing is kept any more."""
     _rest: bytearray = field(default_factory=bytearray)
     _name: bytes = b""
     """Start of a path that has an empty line in it."""
@@ -97,8 +99,9 @@ class Matches:
         self.total += count
         self.files += 1
         self.some_left = self.some_left or count >= MAX_IN_FILE
-        self.blocks.append((path, lines, count))
-        self._kept += min(count, self.keep)
+        if self._last is None or path < self._last:
+            self.blocks.append((path, lines, count))
+            self._kept += min(count, self.keep)
 
     def _forget(self) -> None:
         """Drop what lies behind the first `keep` matches."""
@@ -108,6 +111,7 @@ class Matches:
             self._kept += count
             if self._kept >= self.keep:
                 del self.blocks[index + 1 :]
+                self._last = self.blocks[-1][0]
 
 
 class Ripgrep:

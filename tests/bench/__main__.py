@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import bus, cancel, delegations, plan, resume, shell, starts, turns, undo
+from tests.bench import bus, cancel, delegations, plan, resume, shell, starts, tree, turns, undo
 from tests.bench.measure import HEADER
 
 PARTS = {
@@ -14,6 +14,7 @@ PARTS = {
     "plan": plan,
     "resume": resume,
     "shell": shell,
+    "tree": tree,
     "undo": undo,
 }
 
