@@ -36,6 +36,8 @@ def test_a_server_that_a_command_started_is_told_and_answers_the_next_command(he
     assert f"still running in the background: {pid} (" in text
     assert "until you kill it, the user stops it with /jobs, or this session ends" in text
     fetch = "until grep -q port log; do sleep 0.01; done; port=$(grep -o 'port [0-9]*' log | cut -c6-)"
+    assert "What it prints from now on is lost, unless it goes to a file.]" in text
+    assert list(here.outputs.folder.iterdir()) == []
     answered = here.run(f"{fetch}; curl -sS --max-time 10 http://127.0.0.1:$port/")
     assert "Directory listing" in answered, answered
     assert here.run(f"kill {pid}").endswith("[exit status 0]")

@@ -115,7 +115,7 @@ class Watch:
     def _reply(self, status: int) -> Reply:
         process_tree.reap()
         background = [(pid, _name_of(pid)) for pid in process_tree.descendants(os.getpid())]
-        if background:
+        if background and self._output_open:
             self._kept.open_file()
         head, tail = self._kept.ends()
         return Reply(

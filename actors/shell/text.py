@@ -154,13 +154,13 @@ def _background(reply: Reply, kept: str, walled: bool) -> list[str]:
         return []
     named = ", ".join(f"{pid} ({plain(name.encode())})" for pid, name in reply["background"][:_NAMED])
     more = len(reply["background"]) - _NAMED
-    on = f"What it prints from now on goes to {kept}" if kept else "What it prints from now on is lost"
+    on = f"goes to {kept}" if kept else "is lost, unless it goes to a file"
     ends = "the user stops it with /jobs, or this session ends"
     if not walled:  # the kernel lets no signal through from one walled command to another
         ends = f"you kill it, {ends}"
     return [
         f"[still running in the background: {named}{f' and {more} more' if more > 0 else ''}. "
-        f"It runs on until {ends}. {on}.]"
+        f"It runs on until {ends}. What it prints from now on {on}.]"
     ]
 
 
