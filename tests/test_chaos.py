@@ -39,7 +39,7 @@ from tests.fakes.spoiling import AGAIN, CALL_AS_TEXT, EMPTY, HOLD, OPEN, SPOILIN
 TURNS = 500 if LONG else 130
 SEEDS = range(SEED, SEED + (4 if LONG else 1))
 ATTEMPTS = 3
-TURN_S = 20.0
+TURN_S = 30.0
 
 
 class Person:
@@ -127,7 +127,7 @@ async def life(place: RunPlace, base_url: str, state: Path, api: Api) -> AsyncIt
         yield parent
 
 
-@pytest.mark.timeout(600 if LONG else 90)
+@pytest.mark.timeout(900 if LONG else 180)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("api", [CHAT, RESPONSES], ids=["chat", "responses"])
 @pytest.mark.fault(16, 17, says="a server that spoils three answers in ten, 500 turns")
