@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 from actors.prompts.system_message import INSTRUCTIONS_LIMIT, system_message
+from tests.fakes.chat_script import say
+from tests.fakes.fido import Run, home, openai_environment
+from tests.fakes.scripted_server import ScriptedServer
 
 ROOT = Path(__file__).parent.parent
 
@@ -135,3 +138,32 @@ def test_instructions_are_cut_at_their_limit_between_characters(repository: Path
     assert "\ufffd" not in message.text
     assert "AGENTS.md was cut: instructions may have 32 KiB in all." in message.notices
     assert "pkg/AGENTS.md was cut: instructions may have 32 KiB in all." in message.notices
+
+
+@pytest.mark.report("FILE-08")
+def test_link_into_the_data_of_git_is_not_loaded_and_is_told(repository: Path) -> None:
+    (repository / ".git" / "config").write_text("url = https://me:sk-canary@example.org", encoding="utf-8")
+    (repository / "AGENTS.md").symlink_to(".git/config")
+    message = system_message(repository)
+    assert "sk-canary" not in message.text
+    assert message.notices == ("AGENTS.md was not read: it is a link into Git's own data.",)
+
+
+@pytest.mark.report("FILE-08")
+def test_link_to_a_private_file_reaches_no_request(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("sk-canary", encoding="utf-8")
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "AGENTS.md").symlink_to(tmp_path / "secret")
+    with home() as at, ScriptedServer() as server:
+        server.add(say("hello"))
+        done = Run(at, workspace, "hello", **openai_environment(server.base_url)).finish()
+        assert done.status == 0, done
+        assert "AGENTS.md was not read: it is a link that leads out of the workspace." in done.err
+        assert b"sk-canary" not in server.requests[0].body
+
+
+@pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16"])
+def test_byte_order_mark_is_no_part_of_the_instructions(repository: Path, codec: str) -> None:
+    (repository / "AGENTS.md").write_bytes("Nur Tabs, auch in Öl.\r\n".encode(codec))
+    assert system_message(repository).text.endswith("## AGENTS.md\nNur Tabs, auch in Öl.\n")

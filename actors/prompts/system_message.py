@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from actors.files.regular import open_regular
+from actors.files.text_encoding import UTF_8, marked_encoding
 
 INSTRUCTIONS = "AGENTS.md"
 INSTRUCTIONS_LIMIT = 32 * 1024
@@ -48,18 +49,26 @@ def _instructions(workspace: Path) -> tuple[list[str], list[str]]:
             continue
         if len(raw) > left:
             notices.append(f"{name} was cut: instructions may have {INSTRUCTIONS_LIMIT // 1024} KiB in all.")
-        text = raw[:left].decode("utf-8", "ignore" if len(raw) > left else "replace").strip()
+        text = _decoded(raw[:left], cut=len(raw) > left)
         left -= min(len(raw), left)
         if text:
             texts.append(f"## {name}\n{text}")
     return texts, notices
 
 
+def _decoded(raw: bytes, *, cut: bool) -> str:
+    """The text in the encoding that its mark names, else UTF-8; a character that was cut is left out."""
+    encoding = marked_encoding(raw) or UTF_8
+    return raw[len(encoding.bom) :].decode(encoding.codec, "ignore" if cut else "replace").strip()
+
+
 def _read(path: Path, root: Path, size: int) -> bytes:
-    """Read a regular file that lies below `root` also when links are followed."""
-    target = Path(os.path.realpath(path, strict=True))
-    if not target.is_relative_to(root.resolve()):
+    """Read a regular file below `root` that is none of Git's own, also when links are followed."""
+    target, root = Path(os.path.realpath(path, strict=True)), root.resolve()
+    if not target.is_relative_to(root):
         raise PermissionError(0, "it is a link that leads out of the workspace")
+    if ".git" in target.relative_to(root).parts:  # it may hold an address with a password in it
+        raise PermissionError(0, "it is a link into Git's own data")
     with open(open_regular(target, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         return file.read(size)
 
