@@ -28,13 +28,15 @@ class Conversation:
     `fork_count` messages are the parent's.
     """
 
-    __slots__ = ("_fork_count", "_messages", "_pending", "head")
+    __slots__ = ("_echoes", "_fork_count", "_messages", "_pending", "head")
 
     def __init__(self, head: bytes, messages: Iterable[bytes], *, fork_count: int = 0) -> None:
         self.head = head
         self._messages: list[bytes] = list(messages)
         self._fork_count = fork_count
         self._pending: list[str] = []
+        self._echoes: bool | None = None
+        """Whether a message carries an echo; null: nobody has looked yet."""
 
     def __len__(self) -> int:
         return len(self._messages)
@@ -43,6 +45,13 @@ class Conversation:
     def messages(self) -> Sequence[bytes]:
         """The encoded messages, system message first. Not to be changed."""
         return self._messages
+
+    @property
+    def carries_echo(self) -> bool:
+        """Whether any message holds what only the server that gave it wants back; looked for once."""
+        if self._echoes is None:
+            self._echoes = any(map(carries_echo, self._messages))
+        return self._echoes
 
     @property
     def open_calls(self) -> Sequence[str]:
@@ -69,6 +78,8 @@ class Conversation:
         """Take an encoded message that is neither an answer with calls nor a tool result."""
         self._check_balance()
         self._messages.append(message)
+        if carries_echo(message):
+            self._echoes = True
 
     def append_answer(self, answer: ModelAnswer) -> bytes:
         """Take the model's answer, return the bytes that were appended."""
@@ -93,6 +104,7 @@ class Conversation:
         """
         self._check_balance()
         self._messages[1:] = messages
+        self._echoes = None
 
     def _check_balance(self) -> None:
         if self._pending:

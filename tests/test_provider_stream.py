@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from actors.calls import argument_object, sendable
 from actors.provider.interface import ProviderError
 from actors.provider.sse import EVENT_LIMIT, EventDecoder, EventTooLargeError
 from actors.provider.stream import Assembly
@@ -115,7 +116,10 @@ def test_an_id_that_changes_with_every_piece_does_not_split_the_call() -> None:
 @pytest.mark.report("PROV-04")
 @pytest.mark.parametrize("arguments", ["", "   ", "null", None])
 def test_no_arguments_are_an_empty_text(arguments: str | None) -> None:
-    assert assemble([piece(arguments, index=0, id="x", name="f"), END]).tool_calls[0].arguments == ""
+    (made,) = assemble([piece(arguments, index=0, id="x", name="f"), END]).tool_calls
+    assert made.arguments == ""
+    assert argument_object(made) == {}
+    assert sendable(made).arguments == "{}"
 
 
 @pytest.mark.parametrize(

@@ -120,9 +120,10 @@ def test_a_message_is_taken_apart_and_no_member_of_its_own_can_be_forged() -> No
 
 def test_a_message_without_reasoning_has_something_where_a_server_demands_it() -> None:
     forms = Forms(replace(PLAIN, echo="reasoning_content"))
-    made = forms.of([encode_user("u"), encode_assistant("from another server", [LOOK])])
-    assert json.loads(made[1])["reasoning_content"]
-    assert made[0] == encode_user("u")
+    messages = [encode_system("s"), encode_user("u"), encode_assistant("from another server", [LOOK])]
+    made = forms.of(Conversation(HEAD, messages))
+    assert json.loads(made[2])["reasoning_content"]
+    assert list(made[:2]) == messages[:2]
 
 
 # --- OpenRouter's details -----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ class ChatWire:
         """The conversation's own bytes, unless this server wants them otherwise."""
         if self._forms[0] != quirks:
             self._forms = quirks, Forms(quirks)
-        messages = self._forms[1].of(conversation.messages)
+        messages = self._forms[1].of(conversation)
         return conversation.body(self._made_over(conversation.head, quirks), messages)
 
     def answering(self, url: str, quirks: Quirks) -> Assembly:

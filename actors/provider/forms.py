@@ -15,7 +15,7 @@ from typing import Any, Final, assert_never
 import msgspec
 
 from actors.conversation import (
-    carries_echo,
+    Conversation,
     encode_assistant,
     encode_tool_result,
     encode_user,
@@ -46,9 +46,10 @@ class Forms:
         is_free = not (quirks.echo or quirks.single_calls or quirks.alternating or quirks.short_ids)
         self._is_plain = is_free and quirks.call_content == "null"
 
-    def of(self, messages: Sequence[bytes]) -> Sequence[bytes]:
+    def of(self, conversation: Conversation) -> Sequence[bytes]:
         """The messages as this server takes them; the very sequence where nothing is to be done."""
-        if self._is_plain and not any(map(carries_echo, messages)):
+        messages = conversation.messages
+        if self._is_plain and not conversation.carries_echo:
             return messages
         if len(self._made) > 2 * len(messages) + SPARE:
             self._made.clear()
