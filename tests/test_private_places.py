@@ -1,5 +1,6 @@
 """A workspace that is a person's home: what is private in it is for no tool."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,10 @@ from actors.tools.read_file import ReadFile
 from actors.tools.ripgrep import Ripgrep
 from actors.tools.rm import Rm
 from actors.tools.rmdir import Rmdir
+from tests.fakes import chat_script as script
 from tests.fakes.calling import call, refusal
+from tests.fakes.fido import Run, home, openai_environment
+from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.snapshots import NOTHING_KEPT
 
 PRIVATE = (".config/fido/config.toml", ".local/state/fido/sessions/s.jsonl", ".ssh/id_ed25519", ".netrc")
@@ -21,7 +25,7 @@ OUTPUT = ".local/state/fido/output/s"
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def a_home(tmp_path: Path) -> Path:
     for name in (*PRIVATE, f"{OUTPUT}/1", ".config/other/config.toml", "notes"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,9 +34,9 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def workspace(home: Path) -> Workspace:
-    private = private_places({"HOME": str(home)}, home / "run")
-    return Workspace(home, also_readable=[home / OUTPUT], private=private)
+def workspace(a_home: Path) -> Workspace:
+    private = private_places({"HOME": str(a_home)}, a_home / "run")
+    return Workspace(a_home, also_readable=[a_home / OUTPUT], private=private)
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -82,9 +86,32 @@ def test_names_with_marks_of_a_glob_are_left_out_as_they_are(tmp_path: Path) -> 
     assert listed == ["7 a/kept", "7 ab/kept"]
 
 
-def test_a_folder_that_a_person_chose_to_work_in_is_open(home: Path) -> None:
-    private = private_places({"HOME": str(home)}, home / "run")
-    chosen = Workspace(home / ".ssh", private=private)
+def test_a_folder_that_a_person_chose_to_work_in_is_open(a_home: Path) -> None:
+    private = private_places({"HOME": str(a_home)}, a_home / "run")
+    chosen = Workspace(a_home / ".ssh", private=private)
     assert "canary" in call(ReadFile(chosen), path="id_ed25519").content
-    own = Workspace(home / ".config" / "fido", private=private)
+    own = Workspace(a_home / ".config" / "fido", private=private)
     assert refusal(ReadFile(own), path="config.toml").code == "private_path"
+
+
+def test_a_session_in_the_home_reads_no_settings_and_sweeps_what_an_earlier_one_left() -> None:
+    with home() as at, ScriptedServer() as server:
+        settings, notes = at.folder / "config" / "fido", at.folder / "state" / "fido" / "writing"
+        for folder in (settings, notes):
+            folder.mkdir(parents=True, mode=0o700)
+        (settings / "config.toml").write_text('model = "canary-model"\n', encoding="utf-8")
+        left, foreign = at.folder / f".fido-{'a' * 16}.tmp", at.folder / f".fido-{'b' * 16}.tmp"
+        for path in (left, foreign):
+            path.write_text("half", encoding="utf-8")
+        (notes / "1").write_text(str(left), encoding="utf-8")
+        paths = ("config/fido/config.toml", "state/fido/sessions")
+        looks = [script.call("ripgrep", {"pattern": "canary", "path": path}) for path in ("", *paths)]
+        server.add(script.calls([*looks, script.call("read_file", {"path": paths[0]})]), script.say("done"))
+        done = Run(at, at.folder, "look", **openai_environment(server.base_url)).finish()
+        assert (done.status, done.out) == (0, "done\n"), done
+        messages = json.loads(server.requests[-1].body)["messages"]
+        results = [message["content"] for message in messages if message["role"] == "tool"]
+        assert results[0] == "[no match]"
+        assert [json.loads(result)["error"]["code"] for result in results[1:]] == ["private_path"] * 3
+        assert foreign.exists()
+        assert not left.exists()

@@ -40,7 +40,7 @@ class Rmdir:
         if not stat.S_ISDIR(self._workspace.entry_status(path).st_mode):
             raise ToolFailure("not_a_folder", f"{name} is not a folder.", "Use rm.")
         with os_failures(name):
-            (_refuse_repository if given.recursive else _refuse_full)(path, name)
+            await asyncio.to_thread(_refuse_repository if given.recursive else _refuse_full, path, name)
             async with self._snapshots.around(invocation.call_id, path):
                 removed = await _remove_content(path) if given.recursive else 0
                 path.rmdir()
