@@ -3,9 +3,13 @@
 import asyncio
 import json
 import os
+import stat
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from actors.calls import ToolResult
 from actors.files.workspace import Workspace
@@ -228,3 +232,33 @@ def test_each_kind_of_miss_says_what_to_change_and_touches_nothing(tool: Patch, 
         told.add(error["next_step"])
         assert (tmp_path / "a.py").read_text(encoding="utf-8") == before
     assert len(told) == len(edits)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(["a", "é", " ", "\n", "\r\n"]), max_size=12),
+    st.lists(st.sampled_from(["b", "é", "\n", "\r\n"]), max_size=12),
+    st.text("xyé", max_size=4),
+    st.sampled_from([("utf-8", b""), ("utf-8", b"\xef\xbb\xbf"), ("utf-16-le", b"\xff\xfe")]),
+    st.sampled_from([0o644, 0o600, 0o755, 0o440, 0o2750]),
+    st.booleans(),
+)
+def test_on_disk_an_edit_changes_its_bytes_and_nothing_else(
+    front: list[str], back: list[str], new: str, codec: tuple[str, bytes], mode: int, through_a_link: bool
+) -> None:
+    name, mark = codec
+    before, after = (mark + "".join(front).encode(name), "".join(back).encode(name))
+    with TemporaryDirectory() as folder:
+        path, other = Path(folder) / "file", Path(folder) / "other"
+        path.write_bytes(before + "WORD".encode(name) + after)
+        other.write_bytes(b"WORD")
+        path.chmod(mode | stat.S_IWUSR)
+        (Path(folder) / "link").symlink_to("file")
+        old, unchanged = path.stat(), other.stat()
+        named = "link" if through_a_link else "file"
+        call(Patch(Workspace(Path(folder)), NOTHING_KEPT), path=named, old_text="WORD", new_text=new)
+        assert path.read_bytes() == before + new.encode(name) + after
+        assert (path.stat().st_mode, path.stat().st_uid) == (old.st_mode, old.st_uid)
+        assert other.stat() == unchanged
+        assert os.readlink(Path(folder) / "link") == "file"
+        assert sorted(os.listdir(folder)) == ["file", "link", "other"]
