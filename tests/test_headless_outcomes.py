@@ -109,6 +109,41 @@ def test_whatever_a_run_fails_of_has_its_status_and_one_object(
     assert told["type"] == "turn_finished"
 
 
+@pytest.mark.report("PROV-05")
+@pytest.mark.parametrize("reason", ["length", "stop", None])
+def test_a_change_whose_arguments_stop_in_the_middle_is_not_made_and_smaller_pieces_are_asked_for(
+    at: Home, tmp_path: Path, server: ScriptedServer, reason: str | None
+) -> None:
+    cut = '{"path": "a.txt", "old_text": "", "new_text": "half of'
+    server.add(call("patch", cut, id="c1", finish_reason=reason), say("I send less."))
+    done = run(at, tmp_path, server, "--allow", "patch")
+    assert (done.status, done.out) == (0, "I send less.\n")
+    assert not (tmp_path / "a.txt").exists()
+    ((call_id, code),) = results(server)
+    assert (call_id, code) == ("c1", "arguments_cut_off")
+    assert "smaller pieces" in server.requests[-1].messages[-1]["content"]
+
+
+@pytest.mark.report("PROV-07", "PROV-13")
+@pytest.mark.parametrize(
+    "nothing",
+    [say(""), say("", reasoning="Let me think."), say(" \n"), say("", finish_reason="tool_calls")],
+    ids=["empty", "reasoning", "blank", "calls announced"],
+)
+def test_an_answer_of_nothing_is_asked_for_once_more_and_never_sent_back(
+    at: Home, tmp_path: Path, server: ScriptedServer, nothing: Step
+) -> None:
+    server.add(nothing, nothing)
+    failed = run(at, tmp_path, server, "--session", "s1")
+    assert (failed.status, failed.out, len(server.requests)) == (1, "", 2)
+    assert "twice" in failed.err
+    server.add(say("Here I am."))
+    assert run(at, tmp_path, server, "--session", "s1").out == "Here I am.\n"
+    sent = server.requests[-1].messages
+    assert [message["role"] for message in sent] == ["system", "user", "user"]
+    assert server.requests[-1].extends(server.requests[0])
+
+
 @pytest.mark.report("HEAD-01")
 def test_stdout_has_the_answer_alone_and_what_went_wrong_is_on_stderr(
     at: Home, tmp_path: Path, server: ScriptedServer

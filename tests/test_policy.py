@@ -208,5 +208,7 @@ def test_a_grant_says_what_it_covers_and_the_flag_for_the_same(
     assert (grant.words, grant.flag) == (words, flag)
 
 
-def test_a_url_that_is_none_can_not_be_granted() -> None:
+def test_a_url_or_a_command_that_is_none_can_not_be_granted() -> None:
     assert grant_for("browse_url", Subject()) is None
+    assert grant_for("bash_exec", Subject(folder="sub")) is None
+    assert grant_for("bash_exec", Subject(command=" \n")) is None

@@ -71,8 +71,8 @@ def grant_for(tool: str, subject: Subject, *, by_rule: bool = False) -> Grant | 
 
     Where a rule asks for a path (`by_rule`), a yes is for this path alone.
     """
-    if subject.command:
-        return Grant("command_lines", line_of(subject))
+    if tool == "bash_exec":
+        return Grant("command_lines", line_of(subject)) if subject.command.strip() else None
     if tool == "browse_url":
         return Grant("hosts", subject.host) if subject.host else None
     if not by_rule:

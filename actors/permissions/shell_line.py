@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from actors.permissions.shell_words import plain_words
@@ -36,10 +37,17 @@ _KEYWORDS: Final = frozenset(
 _JOINED: Final = re.compile(r"\S\\\n\S")
 """A word over two lines: the shell reads one, the parser two."""
 _GAP: Final = re.compile(rb"(?:[ \t\n]|\\\n)*")
-"""What may stand between two parts of a line; the parser leaves out more where it errs: `''\\ x`."""
+_GAP_IN_COMMAND: Final = re.compile(rb"(?:[ \t]|\\\n)*")
+"""What may stand between two parts of a line; where the parser errs, it is more: `''\\ x`."""
+_OF_A_COMMAND: Final = frozenset(
+    {
+        "command", "declaration_command", "file_redirect", "herestring_redirect", "redirected_statement",
+        "unset_command", "variable_assignment",
+    }
+)  # fmt: skip
 _TEXTS: Final = frozenset({"heredoc_body", "heredoc_redirect", "string", "translated_string"})
 """Syntax in which more than gaps stands between the parts."""
-_DESCRIPTOR: Final = re.compile(r"\d+|-")
+_DESCRIPTOR: Final = re.compile(r"\d+")
 _NOWHERE: Final = "/dev/null"
 
 
@@ -147,10 +155,11 @@ class _Reader:
 
     def _is_whole(self, node: "Node") -> bool:
         """Whether the parts of a node are all that stands in it."""
-        ends = [child.end_byte for child in node.children]
-        starts = [child.start_byte for child in node.children]
-        gaps = zip(ends, starts[1:], strict=False)
-        return all(_GAP.fullmatch(self._data, end, start) for end, start in gaps if end < start)
+        if node.type == "file_descriptor" and not _DESCRIPTOR.fullmatch(self._text(node)):
+            return False
+        gap = _GAP_IN_COMMAND if node.type in _OF_A_COMMAND else _GAP
+        gaps = ((one.end_byte, other.start_byte) for one, other in pairwise(node.children))
+        return all(gap.fullmatch(self._data, end, start) for end, start in gaps if end < start)
 
     def _below(self, place: _Place) -> Iterator[_Place]:
         node = place.node
@@ -203,7 +212,7 @@ class _Reader:
             self.is_plain = False
             return
         target = self._target(redirect)
-        is_copy = "&" in self._operator(redirect) and bool(_DESCRIPTOR.fullmatch(target))
+        is_copy = "&" in self._operator(redirect) and bool(_DESCRIPTOR.fullmatch(target.rstrip("-")))
         if not (is_copy or target == _NOWHERE or self._operator(redirect).endswith("-")):
             self.is_plain = False
 
