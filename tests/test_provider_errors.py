@@ -110,3 +110,48 @@ def test_no_body_breaks_the_reading_of_an_error(body: Any) -> None:
     for status in (400, 404, 429, 500):
         assert errors.from_status(status, errors.read_detail(body), URL).message
     assert errors.from_stream({"error": body}, URL).message
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (404, "The model `gpt-9` does not exist or you do not have access to it."),
+        (404, "model 'qwen9' not found, try pulling it first"),
+        (400, "gpt-9 is not a valid model ID"),
+        (400, "Invalid model: mistral-huge"),
+        (422, "model_not_found"),
+    ],
+)
+def test_a_model_that_is_not_there_is_told_as_such_whatever_the_status(status: int, message: str) -> None:
+    assert errors.from_status(status, errors.read_detail(said(message)), URL).code == "model_not_found"
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"detail": [{"loc": ["body", "messages", 2], "msg": "Field required"}]}, "Field required"),
+        ({"object": "error", "message": {"detail": [{"msg": "Extra inputs"}]}}, "Extra inputs"),
+        (
+            {"error": {"message": "Provider returned error", "metadata": {"raw": "too many roles"}}},
+            "too many roles",
+        ),
+    ],
+)
+def test_words_are_found_where_fastapi_mistral_and_openrouter_put_them(body: Any, words: str) -> None:
+    error = errors.from_status(400, errors.read_detail(body), URL)
+    assert words in error.message
+    assert words in error.said
+
+
+@pytest.mark.parametrize(
+    ("said_of_tool", "name"),
+    [
+        ("tools[1].function: bad", "patch"),
+        ("tools.0: bad", "rm"),
+        ("tools[9]: bad", ""),
+        ("12 tools", ""),
+        ("", ""),
+    ],
+)
+def test_a_tool_is_named_by_its_place(said_of_tool: str, name: str) -> None:
+    assert errors.tool_in_question(said_of_tool, ["rm", "patch"]) == name
