@@ -1,7 +1,6 @@
 """The `fido` command: understands the line, makes the run, hands over. Imports what a command needs only."""
 
 import os
-import signal
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -11,13 +10,12 @@ from actors import __version__
 from actors.commands.arguments import UsageError, parser_for, prompt_of, split
 from actors.directories import state_directory
 from actors.environment import without_keys
-from actors.last_words import say
+from actors.last_words import say, stdout_lost
 from actors.restarts import REOPEN
 from ipc import kernel
 from ipc.endpoints import FRAME_LIMIT, Run, create_run, live_runs, new_id, run_root, services_place
 from ipc.errors import PlaceError
 
-FAILED_STATUS = 1
 USAGE_STATUS = 2
 OPEN_FILES = 64
 """A screen has 34 at a time, a parent 31, and as many again with a second screen."""
@@ -36,18 +34,9 @@ def main(argv: list[str]) -> int:
     except KeyboardInterrupt:
         return 130
     except OSError as error:
-        if error.filename is not None:
-            raise
-        return _without_stdout(error)
-
-
-def _without_stdout(error: OSError) -> int:
-    """End after a write that failed: whoever read has gone, or there is no room; what is buffered is lost."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    if isinstance(error, BrokenPipeError):
-        return 128 + signal.SIGPIPE
-    say(f"stdout cannot be written: {(error.strerror or str(error)).lower()}")
-    return FAILED_STATUS
+        status = stdout_lost(error)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered has nowhere to go
+        return status
 
 
 def _carry_out(argv: list[str]) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final, Literal
 
 from actors.headless_output import FactFilter, Format, Printer, printer_for, told_as_notice
+from actors.last_words import stdout_lost
 from ipc import kernel, logs
 from ipc.bus import Follower
 from ipc.channel import Channel
@@ -203,6 +204,12 @@ def _writer(fd: int) -> Callable[[bytes], None]:
     return write
 
 
+def _tell(data: bytes) -> None:
+    """Write to stderr as far as it takes it: a run is not for its notices."""
+    with contextlib.suppress(OSError):
+        _writer(2)(data)
+
+
 def _format(place: RunPlace) -> Format:
     match place.run.flags.get("output_format", "text"):
         case "json":
@@ -215,7 +222,7 @@ def _format(place: RunPlace) -> Format:
 
 async def _main(place: RunPlace) -> int:
     progress = sys.stderr.isatty() or place.run.flags.get("log_level") in ("info", "debug")
-    printer = printer_for(_format(place), _writer(1), _writer(2), progress=progress)
+    printer = printer_for(_format(place), _writer(1), _tell, progress=progress)
     try:
         return await Headless(place, printer).run()
     finally:
@@ -230,8 +237,8 @@ def main(argv: list[str]) -> int:
     logs.begin("warning")
     try:
         return asyncio.run(_main(RunPlace.open(run_dir)))
-    except BrokenPipeError:
-        return 128 + signal.SIGPIPE
+    except OSError as error:
+        return stdout_lost(error)
 
 
 if __name__ == "__main__":

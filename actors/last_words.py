@@ -3,6 +3,7 @@
 import contextlib
 import os
 import select
+import signal
 import stat
 import time
 from typing import Final
@@ -23,6 +24,19 @@ def say(words: str) -> None:
         while rest and select.select([], [fd], [], max(0.0, deadline - time.monotonic()))[1]:
             with contextlib.suppress(BlockingIOError):
                 rest = rest[os.write(fd, rest) :]
+
+
+def stdout_lost(error: OSError) -> int:
+    """Say why stdout takes nothing more, where that is news; return the exit status.
+
+    Raises the error again when it is about a file, which has a name.
+    """
+    if error.filename is not None:
+        raise error
+    if isinstance(error, BrokenPipeError):
+        return 128 + signal.SIGPIPE
+    say(f"stdout cannot be written: {(error.strerror or str(error)).lower()}")
+    return 1
 
 
 def _own_stderr() -> int:
