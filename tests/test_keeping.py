@@ -62,6 +62,7 @@ def test_a_grant_is_read_back_for_its_workspace_alone(config: Path, workspace: P
     assert "workspaces" in loaded(config, workspace).source("permissions.tools.patch")
 
 
+@pytest.mark.report("FILE-09", "FILE-10")
 def test_comments_order_mode_and_a_link_stay(config: Path, workspace: Path, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.toml"
     real.write_text(BEFORE, encoding="utf-8")
