@@ -245,7 +245,7 @@ class UsageRecorded(Event, frozen=True):
 
 
 class CallDecided(Event, frozen=True):
-    """Whether a call of the main agent may run was decided, also when nobody was asked."""
+    """Whether a call may run was decided, of the main agent or of a subagent on the web."""
 
     turn: int
     """The running turn."""
