@@ -122,9 +122,7 @@ def test_thirty_turns_go_the_same_way_with_the_scripted_and_with_the_real_server
     assert median(shares) > 0.8, shares
 
 
-def test_a_cancelled_answer_ends_on_the_server_and_the_session_goes_on(
-    at: Home, workspace: Path, server: Llama
-) -> None:
+def test_a_cancelled_answer_ends_on_the_server_too(at: Home, workspace: Path, server: Llama) -> None:
     set_up(at, limit=2_000)
     environment = at.environment(OPENAI_BASE_URL=server.base_url)
     with TerminalProgram([*GUARD], 120, 32, environment, workspace) as terminal:
