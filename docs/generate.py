@@ -18,8 +18,8 @@ import ipc.messages as messages_module
 from actors.catalog.builtin import TOOLS
 from actors.catalog.surface import input_schema
 from actors.commands.arguments import COMMANDS, parser_for
-from actors.provider.dialects import DIALECTS, GENERIC, Dialect
-from actors.provider.wire import PLAIN
+from actors.provider.servers.dialects import DIALECTS, GENERIC, Dialect
+from actors.provider.wires.wire import PLAIN
 from actors.session.events import AnyEvent
 from actors.settings.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings
 from actors.settings.tables import Table

@@ -15,7 +15,7 @@ from tests.fakes.fault_table import LONG, Fault, FaultTable
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# The same examples in every run, so that what is red is so for everybody; the long form looks for new ones. No
+# The same examples in every run: what is red is so for everybody; the long form looks for new ones. No
 # example has a deadline: machines are busy.
 settings.register_profile("fido", deadline=None, derandomize=not LONG)
 settings.load_profile("fido")

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from actors.conversation import Conversation, encode_head, encode_user
-from actors.provider.chat import ChatWire
-from actors.provider.dialects import DIALECTS, dialect_of, named
 from actors.provider.direct import DirectProvider
-from actors.provider.served import window_of
+from actors.provider.servers.dialects import DIALECTS, dialect_of, named
+from actors.provider.servers.served import window_of
+from actors.provider.wires.chat import ChatWire
 from actors.settings.addresses import normalize_base_url
 from ipc.messages import Level, ModelAnswer
 from tests.fakes.asking import KEY, collect, play

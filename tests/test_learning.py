@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.conversation import encode_assistant, encode_tool_result, encode_user
-from actors.provider.chat import ChatWire
 from actors.provider.direct import DirectProvider
-from actors.provider.learning import lessons
-from actors.provider.wire import PLAIN, Quirks
+from actors.provider.servers.learning import lessons
+from actors.provider.wires.chat import ChatWire
+from actors.provider.wires.wire import PLAIN, Quirks
 from ipc.messages import ModelAnswer, StreamEvent, ToolCall
 from tests.fakes.asking import KEY, collect, conversation, fail, play
 from tests.fakes.chat_request import Request

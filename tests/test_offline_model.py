@@ -24,9 +24,9 @@ from actors.plan.input import UpdatePlanInput
 from actors.plan.rules import check
 from actors.plan.rules import normalize as normalize_items
 from actors.provider.direct import DirectProvider
-from actors.provider.server import Server
 from actors.provider.interface import Provider
 from actors.provider.offline import OfflineModel
+from actors.provider.servers.server import Server
 from actors.provider.survey.steps import decide
 from actors.provider.survey.turn import read_turn
 from actors.settings.tables import Timeouts

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
-from actors.provider.chat import ChatWire
 from actors.provider.direct import DirectProvider
-from actors.provider.server import Server
+from actors.provider.servers.server import Server
+from actors.provider.wires.chat import ChatWire
 from actors.settings.tables import Timeouts
 from actors.turn import OUT_OF_OUTPUT, TurnOutcome, run_turn
 from tests.fakes.fido import Run, home, openai_environment

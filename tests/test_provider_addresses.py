@@ -176,7 +176,7 @@ def test_constructing_imports_nothing_and_preparing_leaves_the_loop_alive() -> N
     code = """
 import asyncio, sys, time
 from actors.provider.direct import DirectProvider
-from actors.provider.server import Server
+from actors.provider.servers.server import Server
 from actors.settings.tables import Timeouts
 
 async def main():

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.calls import argument_object, sendable
+from actors.provider.answers.sse import EVENT_LIMIT, EventDecoder, EventTooLargeError
+from actors.provider.answers.stream import Assembly
 from actors.provider.interface import ProviderError
-from actors.provider.sse import EVENT_LIMIT, EventDecoder, EventTooLargeError
-from actors.provider.stream import Assembly
 from ipc.messages import ModelAnswer, ReasoningDelta, TextDelta, ToolCall, Usage
 from tests.fakes.chat_script import Dialect, Raw, Step, call, calls, render, say
 

@@ -17,12 +17,12 @@ from actors.conversation import (
     without_echo,
 )
 from actors.delegation.fork import fork
-from actors.provider.chat import ChatWire
-from actors.provider.dialects import named
+from actors.provider.answers.echo import EchoAssembly
 from actors.provider.direct import DirectProvider
-from actors.provider.echo import EchoAssembly
-from actors.provider.forms import Forms
-from actors.provider.wire import PLAIN
+from actors.provider.servers.dialects import named
+from actors.provider.wires.chat import ChatWire
+from actors.provider.wires.forms import Forms
+from actors.provider.wires.wire import PLAIN
 from actors.tools.delegate import DelegateInput
 from ipc.messages import ModelAnswer, ToolCall
 from tests.fakes.apis import CHAT, Api

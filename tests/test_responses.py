@@ -17,11 +17,11 @@ from actors.conversation import (
     encode_system,
     encode_user,
 )
+from actors.provider.answers.responses_reading import ResponsesAssembly
 from actors.provider.direct import DirectProvider
 from actors.provider.interface import ProviderError
-from actors.provider.responses import ResponsesWire
-from actors.provider.responses_reading import ResponsesAssembly
-from actors.provider.wire import PLAIN
+from actors.provider.wires.responses import ResponsesWire
+from actors.provider.wires.wire import PLAIN
 from ipc.messages import ModelAnswer, ReasoningDelta, RetryScheduled, TextDelta, ToolCall, Usage
 from tests.fakes.apis import RESPONSES
 from tests.fakes.asking import KEY, QUICK, collect, fail, play, run

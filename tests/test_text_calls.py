@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from actors.provider.dialects import DIALECTS, Dialect, named
-from actors.provider.text_calls import OPENINGS, Holding, tagged_calls
+from actors.provider.answers.text_calls import OPENINGS, Holding, tagged_calls
+from actors.provider.servers.dialects import DIALECTS, Dialect, named
 from ipc.messages import Level, ModelAnswer, TextDelta, ToolCall
 from tests.fakes.asking import run
 from tests.fakes.scripted_server import ScriptedServer, say

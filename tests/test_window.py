@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from actors.compaction.window import ASSUMED_WINDOW, Gauge, Window
-from actors.provider.dialects import named
 from actors.provider.direct import DirectProvider
-from actors.provider.lookout import look_out
-from actors.provider.served import nearest_names, read_models, window_of
+from actors.provider.servers.dialects import named
+from actors.provider.servers.lookout import look_out
+from actors.provider.servers.served import nearest_names, read_models, window_of
 from actors.session.log import SessionLog
 from actors.session.recorder import Recorder
 from ipc.messages import AnyFact, ModelAnswer, NoticeRaised, Usage, UsageReported

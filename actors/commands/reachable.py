@@ -7,10 +7,10 @@ from typing import Final
 
 from actors.commands.findings import Finding
 from actors.compaction.window import ASSUMED_WINDOW
-from actors.provider.dialects import dialect_of
 from actors.provider.interface import ProviderError
 from actors.provider.opening import open_provider
-from actors.provider.served import Served, names_of, nearest_names, window_of
+from actors.provider.servers.dialects import dialect_of
+from actors.provider.servers.served import Served, names_of, nearest_names, window_of
 from actors.settings.addresses import below
 from actors.settings.settings import Settings
 from actors.tools.tool import ToolFailure

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from pydantic_core import from_json
 
-from actors.provider.stream import ANSWER_LIMIT
+from actors.provider.answers.stream import ANSWER_LIMIT
 
 THIN: Final = 160
 """Characters; only a text up to that length may be taken for a mere pointer to an earlier one."""

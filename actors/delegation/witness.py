@@ -17,8 +17,8 @@ from actors.delegation.problems import (
     too_many_rounds,
 )
 from actors.files.workspace import Workspace
+from actors.provider.answers.stream import ANSWER_LIMIT
 from actors.provider.interface import ProviderError
-from actors.provider.stream import ANSWER_LIMIT
 from actors.session.history import add_usage
 from actors.tools.tool import ToolFailure
 from actors.web.urls import host_of

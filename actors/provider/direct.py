@@ -18,17 +18,17 @@ from urllib.request import getproxies
 
 from actors.conversation import Conversation
 from actors.provider import errors
-from actors.provider.chat import ChatWire
+from actors.provider.answers.reading import AnswerReader, PlainDecoder, timeout_error
+from actors.provider.answers.sse import EventDecoder
+from actors.provider.answers.text_calls import tagged_calls
 from actors.provider.interface import ProviderError
-from actors.provider.listing import list_models, not_sent
-from actors.provider.pupil import Attempt, Pupil
-from actors.provider.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
-from actors.provider.served import Served, names_of, nearest_names
-from actors.provider.server import Server
-from actors.provider.sse import EventDecoder
-from actors.provider.text_calls import tagged_calls
-from actors.provider.wire import Answering, Head, Wire, read_head
+from actors.provider.servers.listing import list_models, not_sent
+from actors.provider.servers.pupil import Attempt, Pupil
+from actors.provider.servers.served import Served, names_of, nearest_names
+from actors.provider.servers.server import Server
+from actors.provider.wires.chat import ChatWire
+from actors.provider.wires.wire import Answering, Head, Wire, read_head
 from actors.secrets.redactor import Redactor
 from actors.settings.tables import Timeouts
 from ipc.messages import Level, ModelAnswer, RetryScheduled, StreamEvent, TextDelta

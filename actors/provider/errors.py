@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.provider.interface import ProviderError
-from actors.provider.served import WINDOWS
+from actors.provider.servers.served import WINDOWS
 
 TEXT_LIMIT: Final = 500
 """Characters of a server's own words in an error."""

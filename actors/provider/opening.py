@@ -5,14 +5,14 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Final
 
-from actors.provider.chat import ChatWire
-from actors.provider.dialects import dialect_of
 from actors.provider.direct import DirectProvider, Tell
-from actors.provider.lookout import look_out
-from actors.provider.responses import ResponsesWire
 from actors.provider.retry import RetryPolicy
-from actors.provider.server import Server
-from actors.provider.wire import MakeWire
+from actors.provider.servers.dialects import dialect_of
+from actors.provider.servers.lookout import look_out
+from actors.provider.servers.server import Server
+from actors.provider.wires.chat import ChatWire
+from actors.provider.wires.responses import ResponsesWire
+from actors.provider.wires.wire import MakeWire
 from actors.settings.settings import Settings
 from actors.settings.tables import WireApi
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field, PrivateAttr, SecretStr, ValidationError, field_validator
 
 from actors.directories import user_file
-from actors.provider.dialects import NAMES
+from actors.provider.servers.dialects import NAMES
 from actors.secrets.redactor import Redactor
 from actors.settings.addresses import normalize_base_url, origin
 from actors.settings.credentials import Command, HeaderName, HeaderValue, find_key, pair

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import pytest
 
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
-from actors.provider.dialects import GENERIC
 from actors.provider.direct import DirectProvider
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy
-from actors.provider.server import Server
+from actors.provider.servers.dialects import GENERIC
+from actors.provider.servers.server import Server
 from actors.settings.tables import Timeouts
 from ipc.messages import StreamEvent
 

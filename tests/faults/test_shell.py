@@ -311,7 +311,9 @@ def test_no_key_is_in_sight_of_a_command(here: Shelled) -> None:
 @pytest.mark.fault(65, says="a command of a user looks for the key in every process")
 def test_no_process_that_a_user_may_look_into_has_the_key(at: Home) -> None:
     """Root may look into everything; the documentation says so."""
-    looks = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c '[s]k-canary'"
+    looks = (
+        "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | grep -c '[s]k-canary'"
+    )
     workspace = at.folder / "w"
     workspace.mkdir()
     with ScriptedServer([answer("bash_exec", {"command": looks}), say("Over.")]) as server:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from actors.provider.wire import LimitName, Quirks
+from actors.provider.wires.wire import LimitName, Quirks
 
 _UNKNOWN: Final = (
     r"(?:un(?:supported|known|recogni[sz]ed|expected)|not (?:supported|permitted|allowed|recogni[sz]ed|valid)"

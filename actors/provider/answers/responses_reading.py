@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from actors.provider import errors
+from actors.provider.answers.stream import Assembly
 from actors.provider.interface import ProviderError
-from actors.provider.stream import Assembly
-from actors.provider.wire import Quirks
+from actors.provider.wires.wire import Quirks
 from ipc.messages import ModelAnswer
 
 SEALED: Final = "reasoning_items"

@@ -6,8 +6,8 @@ from typing import Any, Final
 import msgspec
 
 from actors.conversation import Conversation, without_echo
-from actors.provider.responses_reading import SEALED, ResponsesAssembly
-from actors.provider.wire import PLAIN, Quirks, read_head
+from actors.provider.answers.responses_reading import SEALED, ResponsesAssembly
+from actors.provider.wires.wire import PLAIN, Quirks, read_head
 from actors.sent_message import SentMessage, read
 from ipc.messages import ModelAnswer
 

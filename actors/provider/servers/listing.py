@@ -10,8 +10,8 @@ import msgspec
 
 from actors.provider import errors
 from actors.provider.interface import ProviderError
-from actors.provider.served import Served, read_models
-from actors.provider.server import Server
+from actors.provider.servers.served import Served, read_models
+from actors.provider.servers.server import Server
 
 if TYPE_CHECKING:
     import httpx2

@@ -9,9 +9,9 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from actors.provider import errors
+from actors.provider.answers.sse import EVENT_LIMIT, EventTooLargeError
 from actors.provider.interface import ProviderError
-from actors.provider.sse import EVENT_LIMIT, EventTooLargeError
-from actors.provider.wire import Answering
+from actors.provider.wires.wire import Answering
 from actors.settings.tables import Timeouts
 from ipc.messages import StreamEvent
 

@@ -9,7 +9,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from actors.provider.wire import PLAIN, Quirks
+from actors.provider.wires.wire import PLAIN, Quirks
 
 
 @dataclass(frozen=True, slots=True)

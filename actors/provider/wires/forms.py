@@ -21,8 +21,8 @@ from actors.conversation import (
     encode_user,
     without_echo,
 )
-from actors.provider.echo import DETAILS, REASONING
-from actors.provider.wire import Quirks
+from actors.provider.answers.echo import DETAILS, REASONING
+from actors.provider.wires.wire import Quirks
 from actors.sent_message import read
 
 SPARE: Final = 64

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from actors.provider.pieces import Pieces
+from actors.provider.answers.pieces import Pieces
 from ipc.messages import ToolCall
 
 OPENINGS: Final = ("<tool_call>", "[TOOL_CALLS]", "<|python_tag|>", "<function=")

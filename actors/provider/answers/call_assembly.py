@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
-from actors.provider.pieces import Pieces
+from actors.provider.answers.pieces import Pieces
 from ipc.messages import ToolCall
 
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_-]")

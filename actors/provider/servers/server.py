@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit, urlunsplit
 
-from actors.provider.dialects import GENERIC, Dialect, is_loopback
+from actors.provider.servers.dialects import GENERIC, Dialect, is_loopback
 from actors.settings.addresses import below
 
 

@@ -6,11 +6,11 @@ from typing import Any, Final
 import msgspec
 
 from actors.provider import errors
-from actors.provider.call_assembly import CallAssembly, sound_name, unique_id
-from actors.provider.echo import REASONING, EchoAssembly
-from actors.provider.pieces import Pieces
-from actors.provider.text_calls import Holding, tagged_calls
-from actors.provider.wire import PLAIN, Quirks
+from actors.provider.answers.call_assembly import CallAssembly, sound_name, unique_id
+from actors.provider.answers.echo import REASONING, EchoAssembly
+from actors.provider.answers.pieces import Pieces
+from actors.provider.answers.text_calls import Holding, tagged_calls
+from actors.provider.wires.wire import PLAIN, Quirks
 from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, ToolCall, Usage
 
 ANSWER_LIMIT: Final = 8 << 20

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from actors.provider.direct import DirectProvider
 from actors.provider.interface import ProviderError
-from actors.provider.served import window_of
+from actors.provider.servers.served import window_of
 
 
 async def look_out(

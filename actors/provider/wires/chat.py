@@ -5,9 +5,9 @@ from typing import Any, Final
 import msgspec
 
 from actors.conversation import CLOSING, Conversation
-from actors.provider.forms import Forms
-from actors.provider.stream import Assembly
-from actors.provider.wire import PLAIN, Quirks
+from actors.provider.answers.stream import Assembly
+from actors.provider.wires.forms import Forms
+from actors.provider.wires.wire import PLAIN, Quirks
 from ipc.messages import ModelAnswer
 
 _decode_head: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from actors.conversation import Conversation
 from actors.provider.interface import ProviderError
-from actors.provider.learning import lessons
-from actors.provider.wire import Quirks, Wire
+from actors.provider.servers.learning import lessons
+from actors.provider.wires.wire import Quirks, Wire
 
 TRIES = 6
 """How often one request is sent in another form at most."""

@@ -1,0 +1,1 @@
+"""From the conversation to the bytes of a request, in the protocol and the form that a server takes."""
