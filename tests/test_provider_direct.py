@@ -85,7 +85,8 @@ def test_a_large_body_arrives_whole(server: ScriptedServer) -> None:
 
 def test_comments_and_broken_characters_do_no_harm(server: ScriptedServer) -> None:
     head, tail = b'data: {"choices":[{"delta":{"content":"a', b'"}}]}\n\n'
-    server.add(chunks(b": ping\n\n", head + b"\xff" + tail, head + b"\\ud83d" + tail))
+    end = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
+    server.add(chunks(b": ping\n\n", head + b"\xff" + tail, head + b"\\ud83d" + tail, end))
     answer = run(server.base_url)[-1]
     assert isinstance(answer, ModelAnswer)
     assert answer.text.startswith("a\ufffda")

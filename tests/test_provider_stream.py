@@ -222,9 +222,9 @@ def test_an_end_without_finish_reason_and_done_is_a_lost_connection() -> None:
     assert caught.value.code == "connection_lost"
 
 
-def test_a_finish_reason_or_done_alone_ends_an_answer() -> None:
+def test_a_finish_reason_alone_ends_an_answer_and_so_does_the_end_of_a_whole_message() -> None:
     assert assemble([delta(content="a"), END], done=False).text == "a"
-    assert assemble([delta(content="a")], done=True).finish_reason == ""
+    assert assemble([{"choices": [{"message": {"content": "a"}}]}], done=True).text == "a"
 
 
 def test_an_error_in_the_stream_is_raised() -> None:

@@ -18,6 +18,7 @@ from urllib.request import getproxies
 
 from actors.conversation import Conversation
 from actors.provider import errors
+from actors.provider.answers.endings import ending_of
 from actors.provider.answers.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.answers.sse import EventDecoder
 from actors.provider.answers.text_calls import tagged_calls
@@ -38,9 +39,12 @@ if TYPE_CHECKING:
     import openai
 
 Tell = Callable[[Level, str], None]
-_CUT: Final = frozenset({"connection_lost", "idle_timeout"})
+_CUT: Final = frozenset({"connection_lost", "idle_timeout", "incomplete"})
 NEAREST_S: Final = 3.0
 """Longest wait for the names of other models, seconds: an error waits for it."""
+UNKNOWN_END: Final = (
+    "The server ended an answer with finish_reason {reason!r}, which is not known; it is taken for whole."
+)
 UNREAD_CALL: Final = (
     "The answer ends in a tool call that the server passed on as text, so nothing was run. Turn on its "
     "tool-call parser, or set provider to what it is (vllm, llama.cpp, ollama, lmstudio): they are read."
@@ -71,6 +75,8 @@ class DirectProvider:
         )
         self._redactor = redactor or Redactor([server.key, *server.headers.values()])
         self._loading: asyncio.Task[_Sender] | None = None
+        self._unknown_ends: set[str] = set()
+        """Finish reasons that nobody knows; each is told once."""
         self.answered = asyncio.Event()
         """Set when the server has answered a first request."""
 
@@ -161,6 +167,10 @@ class DirectProvider:
     def _take_note(self, answer: ModelAnswer) -> None:
         self.answered.set()
         self._wire.keep(answer)
+        reason = answer.finish_reason[:80]
+        if reason and ending_of(reason) is None and reason not in self._unknown_ends:
+            self._unknown_ends.add(reason)
+            self._tell("warning", UNKNOWN_END.format(reason=reason))
         if not answer.tool_calls and tagged_calls(answer.text):
             self._tell("warning", UNREAD_CALL)
 

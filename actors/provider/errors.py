@@ -162,6 +162,24 @@ def connection_lost(url: str) -> ProviderError:
     )
 
 
+def incomplete(url: str, reason: str = "") -> ProviderError:
+    """The server ended an answer that is not at its end: it says so, or gives no finish reason."""
+    how = f"with finish_reason {_shorten(reason)!r}" if reason else "without a finish reason"
+    return ProviderError(
+        "incomplete",
+        f"The server at {url} ended its answer {how}: it is incomplete.",
+        "Send the prompt again; nothing of this answer was carried out.",
+    )
+
+
+def content_filter(url: str, reason: str) -> ProviderError:
+    return ProviderError(
+        "content_filter",
+        f"The server at {url} withheld the rest of its answer (finish_reason {_shorten(reason)!r}).",
+        "Put the prompt in other words, or choose another model; nothing of this answer was carried out.",
+    )
+
+
 def bad_stream(url: str, reason: str) -> ProviderError:
     return ProviderError(
         "bad_stream",

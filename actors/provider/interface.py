@@ -12,7 +12,8 @@ class ProviderError(Exception):
 
     `code` is one of `unauthorized`, `forbidden`, `model_not_found`, `not_found`,
     `context_length_exceeded`, `rate_limited`, `bad_request`, `unreachable`, `idle_timeout`, `total_timeout`,
-    `connection_lost`, `bad_stream`, `server_error`. No text of it ever holds a key.
+    `connection_lost`, `incomplete`, `content_filter`, `bad_stream`, `server_error`. No text of it ever holds
+    a key.
     `window` is the number of tokens the model takes, where the server named it in a
     `context_length_exceeded`; else 0.
     `status` is the HTTP status that the server answered with; 0 when there was no such answer.

@@ -11,6 +11,7 @@ from tests.fakes.chat_script import (
     Dialect,
     Raw,
     Step,
+    Text,
     UsageStyle,
     Wait,
     call,
@@ -161,6 +162,11 @@ def _cut_text(step: Step, dice: Random) -> Step:
     return say(_text(step)[: dice.randrange(1, 20)], finish_reason="length")
 
 
+def _ended_by(step: Step, dice: Random, *, reason: str | None) -> Step:
+    """All of it, calls too, and an end that does not stand for it."""
+    return replace(step, parts=step.parts or (Text("I do it."),), finish_reason=reason)
+
+
 def _refusal(code: int, message: str = "") -> Spoil:
     headers = {"Retry-After": "0"}
     return _instead(lambda: status(code, headers, body={"error": {"message": message or f"scripted {code}"}}))
@@ -200,7 +206,6 @@ SPOILINGS: Final = (
     Spoiling("one JSON body", "right", _plain, for_chats=True),
     Spoiling("CRLF", "right", _carriage_returns, for_chats=True),
     Spoiling("no [DONE]", "right", lambda step, _: replace(step, done=False), for_chats=True),
-    Spoiling("no finish reason", "right", lambda step, _: replace(step, finish_reason=None), for_chats=True),
     *(Spoiling(f"{code}", "again", _refusal(code), AGAIN) for code in (408, 409, 429, 500, 502, 503, 529)),
     Spoiling("reset before a byte", "again", _instead(partial(drop, reset=True)), AGAIN),
     Spoiling("closed before a byte", "again", _instead(partial(drop, reset=False)), AGAIN),
@@ -227,6 +232,12 @@ SPOILINGS: Final = (
     Spoiling("reset in the middle", "ends", partial(_cut, reset=True), ("connection_lost",), for_chats=True),
     Spoiling(
         "closed in the middle", "ends", partial(_cut, reset=False), ("connection_lost",), for_chats=True
+    ),
+    *(
+        Spoiling(
+            f"finish_reason {reason}", "ends", partial(_ended_by, reason=reason), (code,), for_chats=True
+        )
+        for reason, code in ((None, "incomplete"), ("error", "incomplete"), ("sensitive", "content_filter"))
     ),
     Spoiling("silence", "ends", _instead(lambda: stall("We")), ("idle_timeout",), is_slow=True),
     Spoiling(

@@ -69,7 +69,9 @@ class ResponsesAssembly(Assembly):
         elif kind == "response.output_item.done":
             self._complete(self._output(chunk), _object(chunk.get("item")))
         elif kind in _ENDS:
-            self._end(_object(chunk.get("response")))
+            response = _object(chunk.get("response"))
+            told = {} if kind == "response.completed" else {"status": kind.removeprefix("response.")}
+            self._end(response | told)
         elif chunk.get("object") == "response":
             self._end(chunk)
         elif kind == "error" or chunk.get("error"):

@@ -8,6 +8,7 @@ import msgspec
 from actors.provider import errors
 from actors.provider.answers.call_assembly import CallAssembly, sound_name, unique_id
 from actors.provider.answers.echo import REASONING, EchoAssembly
+from actors.provider.answers.endings import ending_of
 from actors.provider.answers.pieces import Pieces
 from actors.provider.answers.text_calls import Holding, tagged_calls
 from actors.provider.wires.wire import PLAIN, Quirks
@@ -28,6 +29,8 @@ class Assembly:
         """Characters of meaning so far; a chunk that leaves it as it is was a keep-alive."""
         self.finish_reason = ""
         self._url = url
+        self._came_whole = False
+        """Whether it came as one message, not in pieces: that needs no word of its end."""
         self._text = Pieces()
         self._reasoning = Pieces()
         self._fresh: list[tuple[type[TextDelta] | type[ReasoningDelta], str]] = []
@@ -72,11 +75,12 @@ class Assembly:
     def answer(self, *, done: bool) -> ModelAnswer:
         """Return the whole answer; `done` tells whether `[DONE]` came.
 
-        An end without it and without a finish reason is a cut: `connection_lost`. There may be something more
-        to `take` behind it: text that had looked like the beginning of a call.
+        An end without a finish reason is a cut: `connection_lost`, or `incomplete` behind `[DONE]`. So is a
+        reason that says the server failed; one that says it keeps the rest to itself is `content_filter`. One
+        that tells of a limit is `length` in the answer, whatever its name. There may be something more to
+        `take` behind it: text that had looked like the beginning of a call.
         """
-        if not (done or self.finish_reason):
-            raise errors.connection_lost(self._url)
+        finish_reason = self._checked_reason(done=done)
         text, calls, reasoning = self.text, self._calls.calls(), str(self._reasoning)
         if self._held is not None:
             if not calls and (tagged := tagged_calls(text)) and tagged.calls:
@@ -87,18 +91,32 @@ class Assembly:
             text=text,
             reasoning=reasoning,
             tool_calls=calls,
-            finish_reason=self.finish_reason,
+            finish_reason=finish_reason,
             usage=self._usage,
             echo=self._echo.members(reasoning) if calls else "",
         )
+
+    def _checked_reason(self, *, done: bool) -> str:
+        if not self.finish_reason and not self._came_whole:
+            raise errors.incomplete(self._url) if done else errors.connection_lost(self._url)
+        match ending_of(self.finish_reason):
+            case "length":
+                return "length"
+            case "withheld":
+                raise errors.content_filter(self._url, self.finish_reason)
+            case "broken":
+                raise errors.incomplete(self._url, self.finish_reason)
+            case "whole" | None:
+                return self.finish_reason
 
     def _identified(self, call: ToolCall) -> ToolCall:
         return msgspec.structs.replace(call, id=self._new_id(), name=sound_name(call.name))
 
     def _take_choice(self, choice: dict[str, Any]) -> None:
-        delta = choice.get("delta") or choice.get("message")
-        if isinstance(delta, dict):
-            self._take_delta(delta)
+        delta, message = choice.get("delta"), choice.get("message")
+        if isinstance(delta or message, dict):
+            self._take_delta(delta or message)
+            self._came_whole |= not delta
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self.finish_reason = reason

@@ -1,0 +1,151 @@
+"""How answers end: which are whole, which are at a limit, and which never are what the model meant to say."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from actors.provider.answers.endings import ending_of
+from actors.provider.wires.responses import ResponsesWire
+from ipc.messages import Level, ModelAnswer, RetryScheduled
+from tests.fakes.apis import RESPONSES
+from tests.fakes.asking import fail, run
+from tests.fakes.chat_script import Step, call, chunks, say
+from tests.fakes.fido import Home, Run, home, openai_environment
+from tests.fakes.scripted_server import ScriptedServer
+
+LIMITS = ("length", "max_tokens", "MAX_TOKENS", "model_length")
+DONE = b"data: [DONE]\n\n"
+WITHHELD = ("content_filter", "content-filter", "SAFETY", "sensitive", "RECITATION")
+BROKEN = ("error", "insufficient_system_resource", "abort", "network_error", "MALFORMED_FUNCTION_CALL")
+
+
+@pytest.fixture
+def at() -> Iterator[Home]:
+    with home() as made:
+        yield made
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer() as made:
+        yield made
+
+
+@pytest.mark.parametrize("reason", LIMITS)
+def test_a_limit_is_told_by_one_name_whatever_the_server_calls_it(
+    server: ScriptedServer, reason: str
+) -> None:
+    server.add(call("rm", '{"path": "a', finish_reason=reason))
+    answer = run(server.base_url)[-1]
+    assert isinstance(answer, ModelAnswer)
+    assert answer.finish_reason == "length"
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"),
+    [
+        *((reason, "content_filter") for reason in WITHHELD),
+        *((reason, "incomplete") for reason in BROKEN),
+        (None, "incomplete"),
+    ],
+)
+@pytest.mark.report("PROV-11")
+def test_an_answer_that_is_not_at_its_end_is_no_answer(
+    server: ScriptedServer, reason: str | None, code: str
+) -> None:
+    server.add(call("rm", {"path": "a"}, text="I remove", finish_reason=reason))
+    error = fail(server.base_url)
+    assert (error.code, len(server.requests)) == (code, 1)
+    assert repr(reason) in error.message or reason is None
+    assert "nothing of this answer was carried out" in error.next_step
+
+
+@pytest.mark.parametrize("reason", [None, "error"])
+def test_an_answer_that_broke_off_before_anything_was_shown_is_asked_for_once_more(
+    server: ScriptedServer, reason: str | None
+) -> None:
+    server.add(call("rm", {"path": "a"}, finish_reason=reason), say("Hello"))
+    *before, answer = run(server.base_url)
+    assert any(isinstance(event, RetryScheduled) for event in before)
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.text, answer.tool_calls) == ("Hello", ())
+
+
+def test_an_answer_that_is_withheld_is_not_asked_for_again(server: ScriptedServer) -> None:
+    server.add(say("", finish_reason="content_filter"))
+    assert fail(server.base_url).code == "content_filter"
+    assert len(server.requests) == 1
+
+
+def test_a_finish_reason_that_nobody_knows_is_told_once_and_the_answer_stands(
+    server: ScriptedServer,
+) -> None:
+    told: list[tuple[Level, str]] = []
+    server.add(*[say("Hello", finish_reason="novel")] * 2)
+    events = run(server.base_url, turns=2, tell=lambda level, text: told.append((level, text)))
+    assert isinstance(events[-1], ModelAnswer)
+    assert events[-1].text == "Hello"
+    ((level, text),) = told
+    assert (level, "'novel'" in text) == ("warning", True)
+    assert ending_of("novel") is None
+
+
+def incomplete(status: str | None, reason: str) -> Step:
+    response = {"status": status, "incomplete_details": {"reason": reason}}
+    said = {"type": "response.output_text.delta", "output_index": 0, "delta": "Half"}
+    return chunks(said, {"type": "response.incomplete", "response": response})
+
+
+@pytest.mark.parametrize(
+    ("make", "code"),
+    [
+        (lambda: call("rm", {}, text="I remove", finish_reason="content_filter"), "content_filter"),
+        (lambda: incomplete(None, "content_filter"), "content_filter"),
+        (lambda: chunks({"type": "response.output_text.delta", "delta": "Half"}, DONE), "incomplete"),
+    ],
+)  # fmt: skip
+@pytest.mark.report("PROV-11")
+def test_the_responses_api_ends_its_answers_by_the_same_table(make: Callable[[], Step], code: str) -> None:
+    with ScriptedServer([make()], api=RESPONSES) as server:
+        assert fail(server.base_url, wire=ResponsesWire()).code == code
+        assert len(server.requests) == 1
+
+
+def test_an_incomplete_response_is_at_its_limit_also_where_only_the_event_says_so() -> None:
+    with ScriptedServer([incomplete(None, "max_output_tokens")], api=RESPONSES) as server:
+        answer = run(server.base_url, wire=ResponsesWire())[-1]
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.text, answer.finish_reason) == ("Half", "length")
+
+
+@pytest.mark.parametrize(
+    ("reason", "status", "code"),
+    [
+        (None, 1, "incomplete"),
+        ("error", 1, "incomplete"),
+        ("content_filter", 1, "content_filter"),
+        ("MAX_TOKENS", 3, "output_limit"),
+    ],
+)
+@pytest.mark.report("PROV-11", "HEAD-01")
+def test_a_run_whose_answer_is_not_whole_says_so_and_keeps_the_text(
+    at: Home, tmp_path: Path, server: ScriptedServer, reason: str | None, status: int, code: str
+) -> None:
+    server.add(say("half an ans", finish_reason=reason))
+    done = Run(at, tmp_path, "go", "--output-format", "json", **openai_environment(server.base_url)).finish()
+    told = json.loads(done.out)
+    assert (done.status, told["error"]["code"], told["final_text"]) == (status, code, "half an ans")
+
+
+@pytest.mark.parametrize("reason", [None, "content_filter"])
+@pytest.mark.report("PROV-11")
+def test_a_call_of_an_answer_that_is_not_whole_is_not_run(
+    at: Home, tmp_path: Path, server: ScriptedServer, reason: str | None
+) -> None:
+    (tmp_path / "a.txt").write_text("kept", encoding="utf-8")
+    server.add(call("rm", {"path": "a.txt"}, text="I remove it.", finish_reason=reason))
+    done = Run(at, tmp_path, "go", "--mode", "yolo", **openai_environment(server.base_url)).finish()
+    assert done.status == 1
+    assert (tmp_path / "a.txt").exists()
