@@ -41,6 +41,9 @@ CANCEL_PATIENCE_S: Final = 0.6
 LAST_PLAN_S: Final = 1.0
 NOBODY_ANSWERS: Final = "Nobody can answer in a headless run. Decide yourself, or say what you need to know."
 NEEDED: Final = "{tool} needed an approval that nobody could give; allow it with {flag}"
+NOT_THIS_ALONE: Final = (
+    "--allow {tool} (this allows every {tool} that no rule of yours asks about: no flag means just this one)"
+)
 NOBODY_APPROVES: Final = "Nobody can approve in a headless run. Do without, or tell the user to pass {flag}"
 DELEGATION_FAILED: Final = "A delegation failed: {display}"
 
@@ -124,7 +127,7 @@ class Headless:
                 self._warn(DELEGATION_FAILED.format(display=fact.display))
 
     def _refuse(self, ask: AskRaised) -> None:
-        flag = ask.flag or f"--allow {ask.tool}"
+        flag = ask.flag or NOT_THIS_ALONE.format(tool=ask.tool)
         text = NOBODY_ANSWERS
         if ask.kind == "approval":
             self._needed_approval = True

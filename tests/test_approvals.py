@@ -225,7 +225,7 @@ def test_an_ask_says_what_a_yes_covers_and_where_a_command_runs(tmp_path: Path) 
     desk.call(Shown("browse_url", "web"), url="no url")
     told = [(ask.title, ask.grant, ask.flag) for ask in desk.asks()]
     assert told == [
-        ("bash_exec in sub: make", "`cd sub && make`", "--allow 'bash_exec(cd sub && make)'"),
+        ("bash_exec in sub: make", "`make` in sub", "--allow 'bash_exec(cd sub && make)'"),
         (
             "browse_url: https://Docs.Python.org/3/",
             "browse_url on docs.python.org",

@@ -202,6 +202,17 @@ def test_what_nobody_can_approve_is_refused_at_once_and_the_run_goes_on(
     assert not (tmp_path / "out.txt").exists()
 
 
+@pytest.mark.parametrize("command", ["echo *", "echo a\necho b", "echo \u202ea"])
+def test_where_no_flag_means_just_a_line_the_run_says_what_the_flag_of_its_tool_allows(
+    at: Home, tmp_path: Path, server: ScriptedServer, command: str
+) -> None:
+    server.add(call("bash_exec", {"command": command}), say("I could not."))
+    done = run(at, tmp_path, server)
+    assert done.status == 4
+    assert "--allow bash_exec (this allows every bash_exec that no rule of yours asks about" in done.err
+    assert "bash_exec(" not in done.err
+
+
 @pytest.mark.report("TOOL-01", "TOOL-02")
 def test_every_call_of_an_answer_has_its_result_in_order_also_when_one_of_them_is_refused(
     at: Home, tmp_path: Path, server: ScriptedServer

@@ -9,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.permissions.grants import LONGEST_LINE, grant_for
+from actors.permissions.place_rules import PathRule
 from actors.permissions.policy import Verdict, decide
 from actors.permissions.subject import Subject
 from actors.settings.layers import SettingsError
 from actors.settings.permission_flags import from_flags
 from actors.settings.settings import Settings, load
 from actors.tools.tool import Effect
+from ipc.terminal_text import clean_line
 from tests.fakes.places import short_directory
 
 PAGE = (Path(__file__).parent.parent / "docs" / "permissions.md").read_text(encoding="utf-8")
@@ -65,8 +67,15 @@ def test_a_denial_is_stronger_than_a_yes_and_a_denied_line_has_to_be_a_command()
         ("bash", "unknown tool"),
         ("websearch(x)", "unknown tool"),
         ("patch(/etc/**)", "glob over paths"),
+        ("patch(./../x)", "glob over paths"),
+        ("patch(a/./b)", "glob over paths"),
+        ("patch(.//b)", "glob over paths"),
         ("patch(a[)", "no glob"),
         ("browse_url(https://a.org/)", "no host"),
+        ("browse_url(a.org:80)", "no host"),
+        ("browse_url(*.2.3.4)", "no host"),
+        ("browse_url(1.2.3.256)", "no host"),
+        ("browse_url(*)(*)", "no host"),
         ("bash_exec(python *)", "any program"),
     ],
 )
@@ -85,6 +94,10 @@ SUBJECTS = st.one_of(
     ),
     st.tuples(st.sampled_from(["patch", "websearch"]), st.just(Subject())),
 )
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=9)
+ASKED_PATHS = st.lists(NAMES.filter(lambda name: name not in (".", "..")), min_size=1, max_size=3).map(
+    "/".join
+)
 
 
 @given(SUBJECTS)
@@ -95,10 +108,28 @@ def test_the_flag_that_a_refusal_names_allows_the_very_same_call(call: tuple[str
     grant = grant_for(tool, subject)
     assert grant is not None
     assert len(grant.flag) < 5 * LONGEST_LINE
+    assert clean_line(grant.flag, 5 * LONGEST_LINE) == grant.flag  # it comes through a terminal as it is
+    if not grant.flag:
+        return
     with short_directory() as folder:
         option, *flags = shlex.split(grant.flag)
         assert (option, len(flags)) == ("--allow", 1)
         assert verdict(loaded(folder, allow=flags), tool, subject).answer == "allow"
+
+
+@given(ASKED_PATHS)
+def test_the_flag_and_the_setting_for_a_path_mean_this_path_and_no_other(path: str) -> None:
+    grant = grant_for("patch", Subject(paths=(path,)), by_rule=True)
+    assert (grant is None) == bool(set("*{}") & set(path))
+    if grant is None:
+        return
+    rule = PathRule.parse(grant.setting, "allow")
+    assert rule.means(path)
+    assert not rule.means(f"sub/{path}")
+    assert not rule.means(f"{path}/sub")
+    if grant.flag:
+        _, flag = shlex.split(grant.flag)
+        assert from_flags({"allow": [flag]}) == {"paths": {grant.setting: "allow"}}
 
 
 def test_the_examples_of_the_page_are_true(tmp_path: Path) -> None:
@@ -112,7 +143,9 @@ def test_the_examples_of_the_page_are_true(tmp_path: Path) -> None:
         "git -C dir push": "deny", "git statusfoo": "ask", "git status -s": "ask", 'eval "$X"': "ask",
     }.items():  # fmt: skip
         assert verdict(settings, "bash_exec", Subject(command=command)).answer == answer
-    for path, answer in {"docs/a/b": "allow", "docs/a.lock": "ask", "src/a": "ask"}.items():
+    for path, answer in {
+        "docs/a/b": "allow", "docs/a.lock": "ask", "src/a": "ask", "Makefile": "deny", "a/Makefile": "ask",
+    }.items():  # fmt: skip
         assert verdict(settings, "patch", Subject(paths=(path,))).answer == answer
     for host, answer in {"docs.python.org": "allow", "a.internal.example.org": "deny"}.items():
         assert verdict(settings, "browse_url", Subject(host=host)).answer == answer

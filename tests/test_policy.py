@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from actors.catalog.builtin import EFFECTS
 from actors.permissions.command_rules import Answer
 from actors.permissions.grants import Grant, grant_for
+from actors.permissions.place_rules import HostRule
 from actors.permissions.policy import DEFAULT_TABLE, Rules, Verdict, decide
 from actors.permissions.subject import Subject
+from actors.web.urls import host_of
 from ipc.messages import Mode
 
 TOOLS = st.sampled_from(sorted(DEFAULT_TABLE))
@@ -153,17 +155,26 @@ def test_a_folder_goes_only_where_all_that_is_in_it_may() -> None:
     for folder in ("a", "a/b", "a/b/secret"):
         assert changing(rules, folder, tool="rmdir", below=True).answer == "deny"
     assert changing(rules, "other", tool="rmdir", below=True).answer == "ask"
+    top = Rules.build({"rmdir": "allow"}, {}, {"./Makefile": "deny", "./a/b": "deny"})
+    assert changing(top, "sub", tool="rmdir", below=True).answer == "allow"
+    assert changing(top, "Makefile", tool="rmdir", below=True).answer == "deny"
+    assert changing(top, "a", tool="rmdir", below=True).answer == "deny"
+    assert changing(top, "a/c", tool="rmdir", below=True).answer == "allow"
 
 
 def test_a_yes_where_a_rule_asks_for_a_path_is_for_this_path_alone() -> None:
     rules = Rules.build({"patch": "allow"}, {}, {"*.lock": "ask"})
     verdict = changing(rules, "a.lock")
-    assert verdict.grant == Grant("paths", "a.lock")
-    assert changing(Rules.build({}, {}, {"a.lock": "allow"}), "a.lock").answer == "allow"
+    assert verdict.grant == Grant("paths", "./a.lock")
+    kept = Rules.build({"patch": "allow"}, {}, {"*.lock": "ask", "./a.lock": "allow"})
+    assert [changing(kept, path).answer for path in ("a.lock", "sub/a.lock")] == ["allow", "ask"]
     every = decide("patch", "write", mode="agent", rules=rules, grants={Grant("tools", "patch")},
                    subject=Subject(paths=("b.lock",)))  # fmt: skip
     assert every.answer == "ask"
-    assert changing(rules, "[x].lock").grant is None
+    assert changing(rules, "[x]?.lock").grant == Grant("paths", "./[[]x][?].lock")
+    assert changing(rules, "{a}.lock").grant is None
+    assert changing(rules, "a*.lock").grant is None
+    assert changing(rules, "a.lock", "b.lock").grant is None
 
 
 def test_a_host_rule_means_a_host_or_all_below_a_domain_and_never_a_part_of_a_name() -> None:
@@ -174,6 +185,71 @@ def test_a_host_rule_means_a_host_or_all_below_a_domain_and_never_a_part_of_a_na
     for host in ("evilpython.org", "python.org.evil.com", "evil.com", ""):
         assert main("browse_url", rules=narrow, host=host).answer == "ask"
     assert main("browse_url", "yolo", rules, host="docs.python.org").answer == "deny"
+
+
+@pytest.mark.parametrize(
+    ("rule", "url"),
+    [
+        ("bücher.de", "http://bücher.de/"), ("BÜCHER.de.", "http://xn--bcher-kva.de/"),
+        ("xn--bcher-kva.de", "http://Bücher.de./"), ("*.bücher.de", "http://a.bücher.de"),
+        ("ｅxample.org", "http://example.org"), ("1.2.3.4", "http://0x1020304/"),
+        ("127.1", "http://127.0.0.1:80/"),
+        ("2130706433", "http://127.0.0.1"), ("0x7f.1", "http://127.0.0.1"), ("0177.0.0.1", "http://127.1"),
+        ("[0:0:0:0:0:0:0:1]", "http://[::1]/"), ("::1", "http://[0::1]/"), ("[::ABCD]", "http://[::abcd]"),
+        ("1.2.3.4", "http://[::ffff:1.2.3.4]"), ("1.2.3.4", "http://[64:ff9b::102:304]/"),
+        ("1.2.3.4", "http://[2002:0102:0304::1]"), ("[::ffff:1.2.3.4]", "http://1.2.3.4"),
+        ("[::ffff:1.2.3.4]", "http://[64:ff9b::1.2.3.4]"),
+    ],
+)  # fmt: skip
+def test_a_denied_host_is_denied_however_the_rule_and_the_url_write_it(rule: str, url: str) -> None:
+    rules = Rules.build({"browse_url": "allow"}, {}, {}, {rule: "deny"})
+    assert host_of(url)
+    assert main("browse_url", rules=rules, host=host_of(url)).answer == "deny"
+
+
+@given(st.one_of(st.text(max_size=20), st.sampled_from(["1.2.3", "[::1]", "a.b.", "ß.de", "١.2"])))
+def test_a_rule_for_a_host_is_read_just_as_a_url_with_it_is(text: str) -> None:
+    host = host_of(f"http://{text}/")
+    if host and not set(text) & set("/?#:@[]%*") and text == text.strip():
+        assert HostRule.parse(text, "allow").means(host)
+    elif host and text.startswith("["):
+        assert HostRule.parse(text, "deny").means(host)
+
+
+def test_a_yes_for_an_address_is_for_this_address_alone() -> None:
+    rules = Rules.build({}, {}, {}, {"1.2.3.4": "allow", "*.org": "allow"})
+    assert main("browse_url", rules=rules, host="1.2.3.4").answer == "allow"
+    assert main("browse_url", rules=rules, host="a.org").answer == "allow"
+    for host in ("[::ffff:102:304]", "[64:ff9b::102:304]", "[2002:102:304::1]", "org"):
+        assert main("browse_url", rules=rules, host=host).answer == "ask"
+
+
+def test_a_yes_in_a_folder_is_no_yes_for_the_line_that_looks_like_it() -> None:
+    def answer(grant: Grant | None, command: str, folder: str = "") -> Answer:
+        subject, grants = Subject(command=command, folder=folder), {grant} if grant else set()
+        return decide(
+            "bash_exec", "execute", mode="agent", rules=Rules(), grants=grants, subject=subject
+        ).answer
+
+    for command in ("make & rm -rf build", "make; }; rm -rf build; {", "a || b", "make\nrm x", "make # }"):
+        grant = grant_for("bash_exec", Subject(command=command, folder="sub"))
+        assert answer(grant, command, "sub") == "allow"
+        assert answer(grant, command) == "ask"
+        assert answer(grant, f"cd sub && {command}") == "ask"
+        kept = Rules.build({}, {}, {}, {}, {f"cd sub && {command}": "allow"})
+        assert main("bash_exec", rules=kept, command=command, folder="sub").answer == "ask"
+    plain = Rules.build({}, {}, {}, {}, {"cd sub && make": "allow"})
+    assert main("bash_exec", rules=plain, command="make", folder="sub").answer == "allow"
+
+
+def test_only_what_the_shell_skips_is_left_out_of_a_line() -> None:
+    def named(command: str) -> str:
+        grant = grant_for("bash_exec", Subject(command=command))
+        return grant.name if grant else ""
+
+    assert named(" make\n") == "make"
+    for command in ("\u00a0make", "make\u2003", "touch a\\ ", "touch a\\\n"):
+        assert named(command) == command
 
 
 def test_a_whole_line_is_allowed_just_as_it_is_written() -> None:
@@ -191,13 +267,17 @@ def test_a_whole_line_is_allowed_just_as_it_is_written() -> None:
         ("websearch", Subject(), "every websearch", "--allow websearch"),
         ("browse_url", Subject(host="a.org"), "browse_url on a.org", "--allow 'browse_url(a.org)'"),
         ("bash_exec", Subject(command=" git  status\n"), "`git status`", "--allow 'bash_exec(git  status)'"),
-        ("bash_exec", Subject(command="ls *"), "`ls *`", "--allow bash_exec"),
-        ("bash_exec", Subject(command="ls\nls"), "`ls ls`", "--allow bash_exec"),
+        ("bash_exec", Subject(command="ls *"), "`ls *`", ""),
+        ("bash_exec", Subject(command="ls -- *", folder="sub"), "`ls -- *` in sub", ""),
+        ("bash_exec", Subject(command="ls\nls"), "`ls ls`", ""),
+        ("bash_exec", Subject(command="ls\tx"), "`ls x`", ""),
+        ("bash_exec", Subject(command="ls \u202ex"), "`ls \u202ex`", ""),
+        ("bash_exec", Subject(command="ls > x", folder="a b"), "`ls > x` in a b", ""),
         (
-            "bash_exec", Subject(command="ls > x", folder="a b"), "`cd 'a b' && ls > x`",
-            "--allow 'bash_exec(cd '\"'\"'a b'\"'\"' && ls > x)'",
+            "bash_exec", Subject(command="ls x", folder="a b"), "`ls x` in a b",
+            "--allow 'bash_exec(cd '\"'\"'a b'\"'\"' && ls x)'",
         ),
-        ("bash_exec", Subject(command="x" * 300), "`" + "x" * 199 + "…`", "--allow bash_exec"),
+        ("bash_exec", Subject(command="x" * 300), "`" + "x" * 199 + "…`", ""),
     ],
 )  # fmt: skip
 def test_a_grant_says_what_it_covers_and_the_flag_for_the_same(

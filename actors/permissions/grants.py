@@ -1,20 +1,29 @@
 """What a person has allowed beyond one call: in words, in memory, as a setting, as a flag (pure)."""
 
+import re
 import shlex
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+from actors.permissions.place_rules import TOP
+from actors.permissions.shell_words import plain_words
 from actors.permissions.subject import Subject
+from ipc.terminal_text import clean_line
 
 Table = Literal["tools", "paths", "hosts", "command_lines"]
-LONGEST_LINE = 200
+LONGEST_LINE: Final = 200
 """Characters of a command that a flag or a label repeats."""
-_ALL = {
+_ALL: Final = {
     "mkdir": "every mkdir in this workspace",
     "patch": "every patch in this workspace",
     "rm": "every rm in this workspace",
     "rmdir": "every rmdir in this workspace",
 }
+_GAPS: Final = " \t\n"
+"""What the shell skips before and behind a command."""
+_WILD: Final = re.compile(r"[?\[]")
+_ALWAYS_WILD: Final = re.compile(r"[*{}]")
+"""A glob has no way to write these as themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +33,17 @@ class Grant:
     table: Table
     """Where the settings keep it, below `permissions`."""
     name: str
-    """The tool, the path, the host, or the whole command line."""
+    """The tool, the path as a glob, the host, or the whole command line."""
+    folder: str = ""
+    """Where a command line is run, relative to the workspace; empty: in the workspace itself."""
 
     @property
     def words(self) -> str:
         """What it covers, for a person."""
         match self.table:
             case "command_lines":
-                return f"`{_on_one_line(self.name)}`"
+                place = f" in {self.folder}" if self.folder else ""
+                return f"`{_on_one_line(self.name)}`{place}"
             case "paths":
                 return f"changes of {self.name}"
             case "hosts":
@@ -40,30 +52,26 @@ class Grant:
                 return _ALL.get(self.name, f"every {self.name}")
 
     @property
+    def setting(self) -> str:
+        """The name it has in its table of the settings; empty: none would mean just this."""
+        return line_in(self.folder, self.name) if self.table == "command_lines" else self.name
+
+    @property
     def flag(self) -> str:
-        """The arguments of `fido run` that allow the same; a whole tool where a line is too long for that."""
+        """The arguments of `fido run` that allow just the same; empty: there are none."""
+        name = self.setting
         match self.table:
-            case "command_lines" if _fits_a_flag(self.name):
-                return f"--allow {shlex.quote(f'bash_exec({self.name})')}"
-            case "command_lines":
-                return "--allow bash_exec"
-            case "paths":
-                return f"--allow {shlex.quote(f'patch({self.name})')}"
-            case "hosts":
-                return f"--allow {shlex.quote(f'browse_url({self.name})')}"
             case "tools":
-                return f"--allow {self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class Grants:
-    """What the person has allowed for the rest of the session."""
-
-    given: frozenset[Grant] = frozenset()
-
-    def adding(self, grant: Grant) -> "Grants":
-        """With one more."""
-        return Grants(self.given | {grant})
+                return f"--allow {name}"
+            case _ if not _survives_a_terminal(name):
+                return ""
+            case "command_lines":
+                # ` *` at the end of the flag's pattern would be any words
+                return "" if name.endswith(" *") else f"--allow {shlex.quote(f'bash_exec({name})')}"
+            case "paths":
+                return f"--allow {shlex.quote(f'patch({name})')}"
+            case "hosts":
+                return f"--allow {shlex.quote(f'browse_url({name})')}"
 
 
 def grant_for(tool: str, subject: Subject, *, by_rule: bool = False) -> Grant | None:
@@ -72,24 +80,38 @@ def grant_for(tool: str, subject: Subject, *, by_rule: bool = False) -> Grant | 
     Where a rule asks for a path (`by_rule`), a yes is for this path alone.
     """
     if tool == "bash_exec":
-        return Grant("command_lines", line_of(subject)) if subject.command.strip() else None
+        line = _line(subject.command)
+        return Grant("command_lines", line, subject.folder) if line else None
     if tool == "browse_url":
         return Grant("hosts", subject.host) if subject.host else None
     if not by_rule:
         return Grant("tools", tool)
-    is_one = len(subject.paths) == 1 and not subject.with_content
-    return Grant("paths", subject.paths[0]) if is_one and not set("*?[]{}!") & set(subject.paths[0]) else None
+    if len(subject.paths) != 1 or subject.with_content or _ALWAYS_WILD.search(subject.paths[0]):
+        return None
+    return Grant("paths", TOP + _WILD.sub(r"[\g<0>]", subject.paths[0]))
 
 
-def line_of(subject: Subject) -> str:
-    """The command as it would be typed in the workspace itself."""
-    command = subject.command.strip()
-    return f"cd {shlex.quote(subject.folder)} && {command}" if subject.folder else command
+def line_in(folder: str, command: str) -> str:
+    """A command as it would be typed in the workspace itself; empty where no line means just this.
+
+    Behind `cd sub && ` only one plain command stays what it is: of `make & rm x` the second half would run in
+    the workspace, and a brace of its own could close the one around it.
+    """
+    line = _line(command)
+    if not folder:
+        return line
+    return f"cd {shlex.quote(folder)} && {line}" if plain_words(line) is not None else ""
 
 
-def _fits_a_flag(line: str) -> bool:
-    """Whether a flag with the line allows it; ` *` at its end would be any words there."""
-    return len(line) <= LONGEST_LINE and "\n" not in line and not line.endswith(" *")
+def _line(command: str) -> str:
+    """A command without the gaps around it; behind a backslash a gap is more."""
+    line = command.strip(_GAPS)
+    return command if line.endswith("\\") else line
+
+
+def _survives_a_terminal(name: str) -> bool:
+    """Whether a name is the same when a person copies it from a terminal."""
+    return bool(name) and clean_line(name, LONGEST_LINE) == name
 
 
 def _on_one_line(line: str) -> str:

@@ -5,16 +5,19 @@ import os
 import secrets
 import stat
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+from pydantic import ValidationError
 
 from actors.directories import make_private
 from actors.files.durable import sync_folder
 from actors.files.regular import open_regular
 from actors.permissions.grants import Grant
 from actors.settings.layers import SIZE_LIMIT
+from actors.settings.tables import InWorkspace
 
 _ATTEMPTS: Final = 5
 """How often the file is read again when another program has changed it meanwhile."""
@@ -28,15 +31,17 @@ def keep(grant: Grant, workspace: Path, config: Path) -> str:
     """Add a grant to the settings and say in a sentence where it stands. Raises `NotKept`.
 
     Comments and everything else in the file stay; a link to it stays one. What another program writes
-    meanwhile is read again, never overwritten.
+    meanwhile is read again, never overwritten; what could not be read back is not written.
     """
+    _check_is_text(grant, workspace)
     target = Path(os.path.realpath(config))
     try:
         make_private(target.parent)
         with _locked(target.parent):
             for _ in range(_ATTEMPTS):
                 before = _content(target)
-                if _replaced(target, before, _with_grant(before or b"", grant, workspace)):
+                after = _with_grant(before or b"", grant, workspace, config)
+                if _replaced(target, before, after):
                     sync_folder(target.parent)
                     return f"Kept in {config}: {grant.words} is allowed in {workspace}."
     except OSError as error:
@@ -47,24 +52,58 @@ def keep(grant: Grant, workspace: Path, config: Path) -> str:
     raise NotKept(f"another program keeps changing {config}. Close it, then allow this again.")
 
 
-def _with_grant(before: bytes, grant: Grant, workspace: Path) -> bytes:
-    """The file's content with the grant in it. Raises `ValueError`."""
+def _check_is_text(grant: Grant, workspace: Path) -> None:
+    if not grant.setting:
+        raise NotKept("no setting means a line of more than one command in a folder of the workspace.")
+    try:
+        f"{grant.setting}{workspace}".encode()
+    except UnicodeEncodeError:
+        raise NotKept("it holds characters that are no text, and settings are text.") from None
+
+
+def _with_grant(before: bytes, grant: Grant, workspace: Path, config: Path) -> bytes:
+    """The file's content with the grant in it. Raises `ValueError` for the file, `NotKept` for the grant."""
+    text = before.decode("utf-8")
+    meant: dict[str, Any] = tomllib.loads(text)
+    try:
+        here = _table(meant, grant, workspace, lambda _: {})
+        general = meant.get("permissions", {}).get(grant.table, {})
+        if here.get(grant.setting, general.get(grant.setting)) == "deny":
+            raise NotKept(f"{config} denies it by now. Change it there.")
+        here[grant.setting] = "allow"
+        InWorkspace.model_validate(meant["workspaces"][str(workspace)])
+    except (AttributeError, TypeError, ValidationError):
+        raise ValueError(f"what it says of {workspace} is no setting, or would be none") from None
+    after = _added(text, grant, workspace)
+    if len(after) > SIZE_LIMIT:
+        raise NotKept(f"{config} would be larger than {SIZE_LIMIT} bytes. Delete approvals that are old.")
+    if tomllib.loads(after.decode()) != meant:
+        raise ValueError("nothing can be added to the way its tables are written")
+    return after
+
+
+def _added(text: str, grant: Grant, workspace: Path) -> bytes:
+    """The text with the grant in it; below dotted keys tomlkit can put it in a wrong place."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
+    from tomlkit.items import InlineTable, Item
 
-    text = before.decode("utf-8")
-    tomllib.loads(text)
+    def new(parent: object) -> Item:
+        return tomlkit.inline_table() if isinstance(parent, InlineTable) else tomlkit.table()
+
     try:
         document = tomlkit.parse(text)
-        permissions = document
-        for name in ("workspaces", str(workspace), "permissions"):
-            permissions = permissions.setdefault(name, tomlkit.table(is_super_table=name != "permissions"))
-        permissions.setdefault(grant.table, tomlkit.table())[grant.name] = "allow"
-        after = tomlkit.dumps(document)
-    except (TOMLKitError, AttributeError, TypeError) as error:
-        raise ValueError(f"it has no place for workspaces: {error}") from None
-    tomllib.loads(after)
-    return after.encode()
+        _table(document, grant, workspace, new)[grant.setting] = "allow"
+        return tomlkit.dumps(document).encode()
+    except TOMLKitError as error:
+        raise ValueError(f"nothing can be added to it: {error}") from None
+
+
+def _table(root: Any, grant: Grant, workspace: Path, new: Callable[[object], object]) -> Any:
+    """The table that a grant is kept in; what is missing on the way is made."""
+    for name in ("workspaces", str(workspace), "permissions", grant.table):
+        root = root.setdefault(name, new(root))
+    return root
 
 
 def _content(path: Path) -> bytes | None:

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from actors.permissions.command_rules import Answer, CommandRule, Judged, judge
-from actors.permissions.grants import Grant, grant_for, line_of
+from actors.permissions.grants import Grant, grant_for, line_in
 from actors.permissions.place_rules import HostRule, PathRule
 from actors.permissions.subject import NOTHING, Subject
 from actors.tools.tool import Effect
@@ -134,7 +134,7 @@ def _by_rules(subject: Subject, table: Answer, rules: Rules) -> Judged:
         return Judged(table)
     if subject.command:
         judged = judge(subject.command, rules.commands, table)
-        exact = rules.lines.get(line_of(subject))
+        exact = rules.lines.get(line_in(subject.folder, subject.command))
         return judged if exact is None or judged.answer == "deny" else Judged(exact, "this very line")
     if subject.host:
         return _on_host(subject.host, table, rules.hosts)

@@ -89,7 +89,7 @@ class Permissions(Table):
     command_lines: dict[str, Answer] = {}
     """Whole `bash_exec` command line, just as it is written, to the answer to it."""
     paths: dict[str, Answer] = {}
-    """Glob over paths, such as `docs/**`, to the answer to a call that changes one of them."""
+    """Glob over paths, such as `docs/**` or `./Makefile`, to the answer to a call that changes one."""
     hosts: dict[str, Answer] = {}
     """Host, such as `docs.python.org` or `*.python.org`, to the answer to `browse_url`."""
 

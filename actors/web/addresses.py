@@ -28,7 +28,7 @@ _LOCAL_SUFFIXES: Final = (
 def trouble(address: Address) -> str:
     """What an address is when it is none of the public internet, in words for a sentence; else empty."""
     if isinstance(address, IPv6Address):
-        inner = _carried(address)
+        inner = carried(address)
         if inner is not None:
             return trouble(inner)
         if address.is_loopback:
@@ -71,7 +71,7 @@ def parsed(text: str) -> Address:
     return ip_address(text.partition("%")[0])
 
 
-def _carried(address: IPv6Address) -> IPv4Address | None:
+def carried(address: IPv6Address) -> IPv4Address | None:
     """The IPv4 address that an IPv6 one leads to, over a mapping or a tunnel."""
     if address.ipv4_mapped is not None:
         return address.ipv4_mapped

@@ -92,6 +92,13 @@ def host_of(text: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
+def read_host(text: str) -> str:
+    """The name or address that somebody wrote for a host, as `host_of` has it. Raises `ValueError`."""
+    given = text.strip()
+    host = _host(given[1:-1] if given.startswith("[") and given.endswith("]") else given)
+    return f"[{host}]" if ":" in host else host
+
+
 def without_password(text: str) -> str:
     """The text of a URL, good or bad, without what stands before an @ in its host part."""
     return re.sub(r"^(\s*[a-z][a-z0-9+.-]*:/*)?[^/?#]*@", r"\1", text, flags=re.IGNORECASE)
