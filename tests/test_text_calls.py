@@ -1,12 +1,14 @@
 """Calls that come as tagged text: read where the dialect says so, told where it does not."""
 
 import json
+import time
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from actors.provider.answers.call_marks import holds_call
 from actors.provider.answers.text_calls import OPENINGS, Holding, tagged_calls
 from actors.provider.servers.dialects import DIALECTS, Dialect, named
 from ipc.messages import Level, ModelAnswer, TextDelta, ToolCall
@@ -124,6 +126,98 @@ def test_what_is_shown_and_what_is_held_back_is_the_whole_answer(text: str, cuts
 def test_hostile_text_is_read_in_no_time(text: str) -> None:
     found = tagged_calls(text)
     assert found is None or not found.calls
+
+
+# --- seen, whether it can be read or not
+
+CALLS_AS_TEXT = (
+    f"<tool_call>\n{OBJECT}\n</tool_call>",
+    f"<tool_call>{OBJECT}</tool_call>\nI wait for what it says.",
+    f"<tool_call>{OBJECT}</tool_call>\n<tool_response>it is empty</tool_response>",
+    f"<tool_call>{OBJECT[:-9]}",
+    "<tool_call>read_file\n<arg_key>path</arg_key>\n<arg_value>a</arg_value>\n</tool_call>",
+    "<tool_call>list_files\n</tool_call>",
+    '[TOOL_CALLS]read_file[ARGS]{"path": "a"}',
+    '[TOOL_CALLS]read_file{"path": "a"}',
+    f"[TOOL_CALLS] [{OBJECT}]",
+    '<|python_tag|>{"name": "read_file", "parameters": {}}',
+    '<|python_tag|>read_file.call(path="a")',
+    '<function=read_file>{"path": "a"}</function>',
+    "<function=read_file>\n<parameter=path>\na\n</parameter>\n</function>",
+    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>read_file\n```json\n{}\n```",
+    "<｜DSML｜function_calls>",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.read_file:0<|tool_call_argument_begin|>{}",
+    '<minimax:tool_call>\n<invoke name="read_file">',
+    '<function_calls>\n<invoke name="read_file">',
+    '<|channel|>commentary to=functions.read_file <|constrain|>json<|message|>{"path":"a"}',
+    'commentary to=functions.read_file json{"path":"a"}',
+    f"<|tool_call|>[{OBJECT}]",
+    f"functools[{OBJECT}]",
+    '```tool_code\nread_file(path="a")\n```',
+    "Action: read_file\nAction Input: a.py",
+    '{"name": "read_file", "parameters": {"path": "a"}}',
+    '{"type": "function", "function": {"name": "read_file", "arguments": "{}"}}',
+    f"[{OBJECT}]",
+    f"```json\n{OBJECT}\n```",
+    '[read_file(path="a"), list_files()]',
+)
+
+
+@pytest.mark.report("PROV-20")
+@pytest.mark.parametrize("text", CALLS_AS_TEXT)
+def test_a_call_as_text_is_seen_in_every_form(text: str) -> None:
+    assert holds_call(text, ["read_file", "list_files"])
+    assert holds_call(f"I look, as `a` says:\n\n```sh\nls\n```\n\n{text}", ["read_file", "list_files"]) or (
+        text[:3] == "```"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Models write <tool_call> around calls, or [TOOL_CALLS] before them.",
+        "Write <tool_call>{}</tool_call> around it.",
+        "a <function=f>and so on</function>",
+        "The parser looks for <|python_tag|> and the like.",
+        '{"name": "somebody", "arguments": {}}',
+        '{"name": "read_file", "version": 2}',
+        "[read_file](docs/tools.md) (see there)",
+        "Action: none needed.",
+        *(f"It sends this:\n\n```\n{text}\n```\n" for text in CALLS_AS_TEXT if "```" not in text),
+        *(f"It sends `{text}` then." for text in CALLS_AS_TEXT if not {"`", "\n"} & {*text}),
+    ],
+)
+def test_text_about_calls_is_not_taken_for_one(text: str) -> None:
+    assert not holds_call(text, ["read_file", "list_files"])
+
+
+@given(st.lists(PARTS | st.sampled_from(CALLS_AS_TEXT) | st.text(max_size=5), max_size=12).map("".join))
+def test_any_text_is_looked_at_without_a_fault(text: str) -> None:
+    holds_call(text, ["read_file"])
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<tool_call>",
+        "`",
+        "```\n",
+        "{",
+        "[\n",
+        "<function=",
+        "to=functions.",
+        " ",
+        "`a",
+        '{"a":',
+        "~~~\n",
+        "<|channel|>",
+    ],
+)
+def test_looking_at_hostile_text_takes_no_time(part: str) -> None:
+    begun = time.monotonic()
+    holds_call(part * (200_000 // len(part)), ["read_file"])
+    assert time.monotonic() - begun < 2.0
 
 
 # --- through a provider -------------------------------------------------------------------------------------

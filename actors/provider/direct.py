@@ -18,10 +18,10 @@ from urllib.request import getproxies
 
 from actors.conversation import Conversation
 from actors.provider import errors
+from actors.provider.answers.call_marks import holds_call
 from actors.provider.answers.endings import ending_of
 from actors.provider.answers.reading import AnswerReader, PlainDecoder, timeout_error
 from actors.provider.answers.sse import EventDecoder
-from actors.provider.answers.text_calls import tagged_calls
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
 from actors.provider.servers.listing import list_models, not_sent
@@ -46,8 +46,8 @@ UNKNOWN_END: Final = (
     "The server ended an answer with finish_reason {reason!r}, which is not known; it is taken for whole."
 )
 UNREAD_CALL: Final = (
-    "The answer ends in a tool call that the server passed on as text, so nothing was run. Turn on its "
-    "tool-call parser, or set provider to what it is (vllm, llama.cpp, ollama, lmstudio): they are read."
+    "The answer holds a tool call that the server passed on as text, so nothing was run. Turn on its "
+    "tool-call parser, or set provider to what it is (vllm, llama.cpp, ollama, lmstudio)."
 )
 
 
@@ -104,7 +104,9 @@ class DirectProvider:
                     async with aclosing(self._attempt(sender, lesson, ends_at)) as events:
                         async for event in events:
                             is_shown = is_shown or isinstance(event, TextDelta)
-                            is_whole = isinstance(event, ModelAnswer)
+                            if isinstance(event, ModelAnswer):
+                                is_whole = True
+                                self._take_note(event, conversation.head)
                             yield event
                 except _AttemptError as failed:
                     if lesson.learn(failed.error):
@@ -136,8 +138,6 @@ class DirectProvider:
         async with aclosing(response), aclosing(sender.read(response, answering, ends_at)) as events:
             async for event in events:
                 lesson.passed()
-                if isinstance(event, ModelAnswer):
-                    self._take_note(event)
                 yield event
 
     async def models(self) -> tuple[Served, ...]:
@@ -164,14 +164,14 @@ class DirectProvider:
             attempt=attempt + 1, delay_s=delay, reason=reason, attempts=self._retry.attempts
         )
 
-    def _take_note(self, answer: ModelAnswer) -> None:
+    def _take_note(self, answer: ModelAnswer, head: bytes) -> None:
         self.answered.set()
         self._wire.keep(answer)
         reason = answer.finish_reason[:80]
         if reason and ending_of(reason) is None and reason not in self._unknown_ends:
             self._unknown_ends.add(reason)
             self._tell("warning", UNKNOWN_END.format(reason=reason))
-        if not answer.tool_calls and tagged_calls(answer.text):
+        if not answer.tool_calls and holds_call(answer.text, read_head(head).tool_names):
             self._tell("warning", UNREAD_CALL)
 
     async def _explained(self, error: ProviderError, head: Head) -> ProviderError:
