@@ -241,7 +241,7 @@ def dialects() -> str:
 
 
 def _found_at(dialect: Dialect) -> str:
-    hosts = [f"`{host}`" if host[0] != "." else f"`*{host}`" for host in dialect.hosts]
+    hosts = [f"`{host}`" for host in dialect.hosts]
     return ", ".join(hosts + ([f"port {dialect.port} of this machine"] if dialect.port else []))
 
 
@@ -257,6 +257,8 @@ def _differences(dialect: Dialect) -> Iterator[str]:
         yield f"{quirks.call_content} content of calls"
     if quirks.echo:
         yield f"`{quirks.echo}` goes back"
+    if quirks.extras:
+        yield "`extra_content` of calls goes back"
     if quirks.alternating:
         yield "roles in turn"
     if quirks.short_ids:

@@ -13,16 +13,17 @@ from actors.conversation import (
     encode_assistant,
     encode_head,
     encode_system,
+    encode_tool_result,
     encode_user,
     without_echo,
 )
 from actors.delegation.fork import fork
-from actors.provider.answers.echo import EchoAssembly
+from actors.provider.answers.echo import REASONING, EchoAssembly
 from actors.provider.direct import DirectProvider
-from actors.provider.servers.dialects import named
+from actors.provider.servers.dialects import NAMES, named
 from actors.provider.wires.chat import ChatWire
-from actors.provider.wires.forms import Forms
-from actors.provider.wires.wire import PLAIN
+from actors.provider.wires.forms import UNSIGNED, Forms
+from actors.provider.wires.wire import PLAIN, Quirks
 from actors.tools.delegate import DelegateInput
 from ipc.messages import ModelAnswer, ToolCall
 from tests.fakes.apis import CHAT, Api
@@ -87,12 +88,53 @@ def test_a_session_takes_its_reasoning_to_a_server_that_wants_it_and_to_no_other
 
 
 @pytest.mark.report("PROV-09")
-def test_nothing_is_stored_where_it_is_known_that_no_server_wants_it() -> None:
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_that_wants_its_reasoning_back_gets_it_whatever_its_server_is_taken_for(name: str) -> None:
+    dialect = named(name)
+    wanted = dialect.quirks.echo or "reasoning_content"
+    if wanted not in REASONING:
+        return
     conversation = Conversation(HEAD, [encode_system("s")])
-    with ScriptedServer([thinking("reasoning_content"), say("a")], api_key=KEY) as server:
-        play(lambda provider: turn(provider, conversation), server.base_url, dialect=named("openai"))
+    api, refuse = demanding(wanted)
+    api = replace(api, check=lambda data: check(data, {wanted}, ["extra_content"]))
+    header = dialect.key_header.lower()
+    steps = [thinking(wanted), say("a")]
+    with ScriptedServer(steps, api=api, refuse=refuse, api_key=KEY, key_header=header) as server:
+        play(lambda provider: turn(provider, conversation), server.base_url, dialect=dialect)
         server.assert_done()
-    assert not any(map(carries_echo, conversation.messages))
+    assert len(server.refused) == (not dialect.quirks.echo)
+
+
+SIGNED = {"google": {"thought_signature": "c2lnbmVk"}}
+
+
+@pytest.mark.parametrize(
+    ("quirks", "expected"),
+    [
+        (PLAIN, [None, None]),
+        (replace(PLAIN, extras=True), [SIGNED, None]),
+        (replace(PLAIN, extras=True, single_calls=True), [SIGNED, None]),
+        (replace(PLAIN, extras=True, short_ids=True), [SIGNED, None]),
+    ],
+)
+def test_a_call_carries_its_signature_to_the_server_that_signed_it_and_to_no_other(
+    quirks: Quirks, expected: list[object]
+) -> None:
+    calls = [LOOK, ToolCall(id="c2", name="read_file", arguments="{}")]
+    echo = json.dumps({"reasoning_content": THOUGHT, "extra_content": {"c1": SIGNED}})
+    answer = encode_assistant("", calls, echo)
+    results = [encode_tool_result(call.id, "r") for call in calls]
+    made = Forms(quirks).of(Conversation(HEAD, [encode_system("s"), answer, *results]))
+    sent = [call for message in made for call in json.loads(message).get("tool_calls", ())]
+    assert [call.get("extra_content") for call in sent] == expected
+    assert not any(b"reasoning" in message for message in made)
+
+
+def test_a_call_of_another_model_says_that_nobody_signed_it_where_calls_are_signed() -> None:
+    calls = [LOOK, ToolCall(id="c2", name="read_file", arguments="{}")]
+    forms = Forms(replace(PLAIN, extras=True))
+    made = json.loads(forms.of(Conversation(HEAD, [encode_system("s"), encode_assistant("", calls)]))[1])
+    assert [call.get("extra_content") for call in made["tool_calls"]] == [UNSIGNED, None]
 
 
 @pytest.mark.report("PROV-09")

@@ -8,7 +8,7 @@ _VERSION: Final = re.compile(r"api-version=[A-Za-z0-9.-]{1,40}")
 """The one query that is no secret, and that a server wants behind every URL."""
 
 _ENDPOINTS: Final = ("/chat/completions", "/responses", "/models")
-_AZURE: Final = (".openai.azure.com", ".services.ai.azure.com")
+_AZURE: Final = (".openai.azure.com", ".services.ai.azure.com", ".openai.azure.us", ".openai.azure.cn")
 
 
 def normalize_base_url(given: str) -> str:

@@ -37,8 +37,11 @@ def parse(body: bytes) -> dict[str, Any]:
     return data
 
 
-def check(request: Mapping[str, Any], also: Collection[str] = ()) -> None:
-    """Raise `RuleError` with the first thing that is wrong; `also` are further members of an answer."""
+def check(request: Mapping[str, Any], also: Collection[str] = (), beside: Collection[str] = ()) -> None:
+    """Raise `RuleError` with the first thing that is wrong.
+
+    `also` are further members of an answer, `beside` those of a call.
+    """
     if unknown := set(request) - FIELDS:
         raise RuleError(f"unknown fields: {', '.join(sorted(unknown))}")
     if not isinstance(request.get("model"), str) or not request["model"]:
@@ -49,7 +52,7 @@ def check(request: Mapping[str, Any], also: Collection[str] = ()) -> None:
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
         raise RuleError("messages must be a list that is not empty")
-    _check_messages(messages, also)
+    _check_messages(messages, also, beside)
 
 
 def _check_tools(tools: Any) -> None:
@@ -71,7 +74,7 @@ def _check_tools(tools: Any) -> None:
         raise RuleError("two tools have one name")
 
 
-def _check_messages(messages: Sequence[Any], also: Collection[str]) -> None:
+def _check_messages(messages: Sequence[Any], also: Collection[str], beside: Collection[str]) -> None:
     due: list[str] = []
     for position, message in enumerate(messages):
         where = f"messages[{position}]"
@@ -86,7 +89,8 @@ def _check_messages(messages: Sequence[Any], also: Collection[str]) -> None:
             continue
         if due:
             raise RuleError(f"{where}: tool calls without a result: {', '.join(due)}")
-        due = _check_assistant(where, message) if role == "assistant" else _check_text(where, message)
+        is_answer = role == "assistant"
+        due = _check_assistant(where, message, beside) if is_answer else _check_text(where, message)
     if due:
         raise RuleError(f"the end: tool calls without a result: {', '.join(due)}")
 
@@ -108,7 +112,7 @@ def _check_text(where: str, message: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def _check_assistant(where: str, message: Mapping[str, Any]) -> list[str]:
+def _check_assistant(where: str, message: Mapping[str, Any], beside: Collection[str]) -> list[str]:
     content, made = message.get("content"), message.get("tool_calls")
     if content is not None and not isinstance(content, str):
         raise RuleError(f"{where}: content must be text or null")
@@ -116,14 +120,15 @@ def _check_assistant(where: str, message: Mapping[str, Any]) -> list[str]:
         raise RuleError(f"{where}: tool_calls must be a list that is not empty")
     if not content and not made:
         raise RuleError(f"{where}: an assistant message needs content or tool_calls")
-    ids = [_check_call(where, one) for one in made or ()]
+    ids = [_check_call(where, one, beside) for one in made or ()]
     if len(set(ids)) != len(ids):
         raise RuleError(f"{where}: two calls have one id")
     return ids
 
 
-def _check_call(where: str, one: Any) -> str:
-    if not isinstance(one, dict) or set(one) != {"id", "type", "function"} or one["type"] != "function":
+def _check_call(where: str, one: Any, beside: Collection[str]) -> str:
+    members = set(one) - set(beside) if isinstance(one, dict) else set()
+    if members != {"id", "type", "function"} or one["type"] != "function":
         raise RuleError(f"{where}: not a tool call: {str(one)[:80]}")
     function, call_id = one["function"], one["id"]
     if not isinstance(call_id, str) or not call_id:

@@ -35,6 +35,8 @@ class Strict:
     alternating: bool = False
     short_ids: bool = False
     single: bool = False
+    signed: bool = False
+    """Whether the first call of each message needs a signature."""
     words: Words = field(default=lambda wrong, name: (400, {"error": {"message": f"{wrong}: {name}"}}))
     key_header: str = "authorization"
     models: Any = None
@@ -49,7 +51,10 @@ class Strict:
     @property
     def api(self) -> Api:
         return Api(
-            CHAT.path, lambda request: chat_rules.check(request, self.takes), CHAT.messages, CHAT.render
+            CHAT.path,
+            lambda request: chat_rules.check(request, self.takes, ["extra_content"] if self.signed else ()),
+            CHAT.messages,
+            CHAT.render,
         )
 
     def refuse(self, request: Request) -> Step | None:
@@ -75,6 +80,8 @@ class Strict:
                 yield "content", _form(message)
             if calls and self.demands and not message.get(self.demands):
                 yield "demanded", self.demands
+            if self.signed and calls and not calls[0].get("extra_content", {}).get("google"):
+                yield "signature", calls[0]["function"]["name"]
             if self.single and len(calls) > 1:
                 yield "single", ""
             ids = [
@@ -155,6 +162,14 @@ def _vllm(wrong: str, name: str) -> tuple[int, Any]:
     return 400, {"object": "error", "message": message, "type": "BadRequestError", "code": 400}
 
 
+def _gemini(wrong: str, name: str) -> tuple[int, Any]:
+    message = (
+        "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
+        f"work correctly. Additional data, function call `default_api:{name}`, position 2."
+    )
+    return 400, [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]
+
+
 def _xai(wrong: str, name: str) -> tuple[int, Any]:
     return 400, {"code": "Client specified an invalid argument", "error": f"Argument not supported: {name}"}
 
@@ -202,6 +217,7 @@ STRICT = (
     ),
     Strict("groq", contents=_TEXT, models=_entry(context_window=131_072), window=131_072),
     Strict("xai", frozenset({"max_tokens"}), words=_xai),
+    Strict("gemini", signed=True, words=_gemini),
     Strict("together", models=[{"id": "m", "context_length": 32_768}], window=32_768),
     Strict(
         "ollama",

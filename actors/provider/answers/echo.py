@@ -8,6 +8,8 @@ DETAILS: Final = "reasoning_details"
 """OpenRouter's form of it: a list of objects, signed and encrypted ones among them."""
 REASONING: Final = ("reasoning_content", "reasoning")
 """Names under which servers show reasoning; some fill both with the same text."""
+EXTRAS: Final = "extra_content"
+"""Gemini's member of a call, which signs the thought behind it; in a message those of its calls, by id."""
 _JOINED: Final = ("text", "summary", "data")
 """Members of a detail that come in pieces; the others come whole, and once."""
 

@@ -5,6 +5,7 @@ documentation and from reports of what it refused.
 """
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,7 +21,7 @@ class Dialect:
     """What `provider` in the settings calls it."""
     quirks: Quirks = PLAIN
     hosts: tuple[str, ...] = ()
-    """Hosts it answers at; one that begins with a dot stands for all below it."""
+    """Hosts it answers at; `*` stands for any text."""
     port: int = 0
     """Port it has on a person's own machine unless told otherwise; 0: it is not run there."""
     key_header: str = "Authorization"
@@ -30,14 +31,25 @@ class Dialect:
 
 
 DIALECTS: Final = (
-    Dialect("openai", Quirks(limit_name="max_completion_tokens"), hosts=("api.openai.com",)),
+    Dialect(
+        "openai",
+        Quirks(limit_name="max_completion_tokens"),
+        hosts=("api.openai.com", "*.api.openai.com"),
+    ),
     Dialect(
         "azure",
         Quirks(limit_name="max_completion_tokens"),
-        hosts=(".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com"),
+        hosts=(
+            "*.openai.azure.com",
+            "*.cognitiveservices.azure.com",
+            "*.services.ai.azure.com",
+            "*.openai.azure.us",
+            "*.cognitiveservices.azure.us",
+            "*.openai.azure.cn",
+        ),
         key_header="api-key",
     ),
-    Dialect("openrouter", Quirks(echo="reasoning_details"), hosts=("openrouter.ai",)),
+    Dialect("openrouter", Quirks(echo="reasoning_details"), hosts=("openrouter.ai", "*.openrouter.ai")),
     Dialect("deepseek", Quirks(echo="reasoning_content"), hosts=("api.deepseek.com",)),
     Dialect(
         "moonshot",
@@ -50,18 +62,27 @@ DIALECTS: Final = (
         hosts=("api.mistral.ai", "codestral.mistral.ai"),
     ),
     Dialect("groq", Quirks(limit_name="max_completion_tokens"), hosts=("api.groq.com",)),
-    Dialect("xai", Quirks(limit_name="max_completion_tokens"), hosts=("api.x.ai",)),
+    Dialect("xai", Quirks(limit_name="max_completion_tokens"), hosts=("api.x.ai", "*.api.x.ai")),
+    Dialect(
+        "gemini",
+        Quirks(extras=True),
+        hosts=(
+            "generativelanguage.googleapis.com",
+            "aiplatform.googleapis.com",
+            "*-aiplatform.googleapis.com",
+        ),
+    ),
     Dialect("together", hosts=("api.together.xyz", "api.together.ai")),
     Dialect("ollama", Quirks(text_calls=True), port=11434, window_path="/api/ps"),
     Dialect("llama.cpp", Quirks(text_calls=True), port=8080, window_path="/props"),
-    Dialect("vllm", Quirks(keeps_reasoning=True, text_calls=True), port=8000),
+    Dialect("vllm", Quirks(text_calls=True), port=8000),
     Dialect(
         "lmstudio",
         Quirks(call_content="empty", text_calls=True),
         port=1234,
         window_path="/api/v0/models",
     ),
-    Dialect("generic", Quirks(keeps_reasoning=True)),
+    Dialect("generic"),
 )
 NAMES: Final = tuple(dialect.name for dialect in DIALECTS)
 GENERIC: Final = DIALECTS[-1]
@@ -79,7 +100,7 @@ def dialect_of(base_url: str, name: str = "") -> Dialect:
     parts = urlsplit(base_url)
     host = (parts.hostname or "").rstrip(".")
     for dialect in DIALECTS:
-        if any(host == one or (one[0] == "." and host.endswith(one)) for one in dialect.hosts):
+        if any(fnmatchcase(host, pattern) for pattern in dialect.hosts):
             return dialect
         if dialect.port and dialect.port == parts.port and is_loopback(host):
             return dialect
@@ -87,8 +108,9 @@ def dialect_of(base_url: str, name: str = "") -> Dialect:
 
 
 def is_loopback(host: str) -> bool:
-    """Tell this machine from others, by its name or address."""
+    """Tell this machine from others, by its name or address; `0.0.0.0` is what a server here listens at."""
     try:
-        return ip_address(host).is_loopback
+        address = ip_address(host)
     except ValueError:
-        return host == "localhost"
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified

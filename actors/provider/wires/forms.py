@@ -5,7 +5,8 @@ Rules
 A message is made over alone, so that a request still extends the one before it. An answer with several
 calls becomes one for each, with its result behind it, where a server takes one call at a time. Where roles
 must alternate, prompts that follow each other are joined, and a word of the assistant stands between a
-result and a prompt: a turn that was cancelled leaves such behind.
+result and a prompt: a turn that was cancelled leaves such behind. Where calls are signed, the first call of a
+message that has no signature, since another model or Fido itself made it, says that it has none.
 """
 
 import hashlib
@@ -21,7 +22,7 @@ from actors.conversation import (
     encode_user,
     without_echo,
 )
-from actors.provider.answers.echo import DETAILS, REASONING
+from actors.provider.answers.echo import DETAILS, EXTRAS, REASONING
 from actors.provider.wires.wire import Quirks
 from actors.sent_message import read
 
@@ -31,6 +32,8 @@ NO_REASONING: Final = " "
 """Stands in for reasoning that a server demands of a message which never had any; some take no empty one."""
 BRIDGE: Final = "(stopped)"
 """What the assistant says between a result and a prompt, where a server wants it to say something."""
+UNSIGNED: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+"""What Google documents for a call that Gemini did not make: https://ai.google.dev/gemini-api/docs/thought-signatures"""
 _ANSWER: Final = b'{"role":"assistant"'
 _RESULT: Final = b'{"role":"tool"'
 _PROMPT: Final = b'{"role":"user"'
@@ -43,8 +46,8 @@ class Forms:
     def __init__(self, quirks: Quirks) -> None:
         self._quirks = quirks
         self._made: dict[bytes, tuple[bytes, ...]] = {}
-        is_free = not (quirks.echo or quirks.single_calls or quirks.alternating or quirks.short_ids)
-        self._is_plain = is_free and quirks.call_content == "null"
+        wants = quirks.echo or quirks.extras or quirks.single_calls or quirks.alternating or quirks.short_ids
+        self._is_plain = not wants and quirks.call_content == "null"
 
     def of(self, conversation: Conversation) -> Sequence[bytes]:
         """The messages as this server takes them; the very sequence where nothing is to be done."""
@@ -80,7 +83,10 @@ class Forms:
         plain, echo = without_echo(message)
         members: dict[str, Any] = msgspec.json.decode(plain)
         calls = members.pop("tool_calls", [])
-        wanted = self._echo(echo)
+        stored: dict[str, Any] = msgspec.json.decode(echo or "{}")
+        wanted = self._echo(stored)
+        if self._quirks.extras and calls:
+            calls = _signed(calls, stored.get(EXTRAS))
         if self._quirks.short_ids:
             calls = [call | {"id": _short(call["id"])} for call in calls]
         if not calls:
@@ -95,12 +101,11 @@ class Forms:
             _encode(head | {"tool_calls": [call]} | wanted) for head, call in zip(heads, calls, strict=True)
         )
 
-    def _echo(self, stored: str) -> dict[str, Any]:
+    def _echo(self, members: dict[str, Any]) -> dict[str, Any]:
         """The member that carries the reasoning back, as it was stored."""
         name = self._quirks.echo
         if not name:
             return {}
-        members: dict[str, Any] = msgspec.json.decode(stored or "{}")
         if name in members or name == DETAILS:
             return {name: members[name]} if name in members else {}
         return {name: next(filter(None, map(members.get, REASONING)), NO_REASONING)}
@@ -116,6 +121,12 @@ class Forms:
                 return rest
             case never:
                 assert_never(never)
+
+
+def _signed(calls: Sequence[dict[str, Any]], stored: Any) -> list[dict[str, Any]]:
+    """The calls with what came with them; of calls that were made together Gemini signs the first alone."""
+    extras = (stored if isinstance(stored, dict) else {}) or {calls[0]["id"]: UNSIGNED}
+    return [call | {EXTRAS: extras[call["id"]]} if call["id"] in extras else call for call in calls]
 
 
 def _short(call_id: str) -> str:

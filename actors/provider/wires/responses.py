@@ -57,8 +57,9 @@ class ResponsesWire:
             "model": known.model,
             "instructions": read(system).text,
             "stream": True,
-            "store": False,
         }
+        if self._quirks.store:
+            members["store"] = False
         if self._quirks.summaries:
             members["reasoning"] = {"summary": "auto"}
         if self._quirks.sealed != "none":
@@ -66,8 +67,9 @@ class ResponsesWire:
         if self._max_output_tokens and self._quirks.limit_name:
             members["max_output_tokens"] = self._max_output_tokens
         # Without `strict` a server that knows it makes a schema strict, which not every schema can be.
+        loose = {"strict": False} if self._quirks.strict else {}
         members["tools"] = [
-            {"type": "function", **tool["function"], "strict": False} for tool in _decode_tools(known.tools)
+            {"type": "function", **tool["function"], **loose} for tool in _decode_tools(known.tools)
         ]
         return _encode(members).removesuffix(b"}") + b',"input":['
 

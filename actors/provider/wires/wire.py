@@ -25,8 +25,10 @@ class Quirks:
     call_content: CallContent = "null"
     echo: str = ""
     """Member that has to carry the reasoning back; empty: none may."""
-    keeps_reasoning: bool = False
+    keeps_reasoning: bool = True
     """Whether reasoning is stored in front of calls although nobody knows yet that it has to go back."""
+    extras: bool = False
+    """Whether calls have to carry what came with them, such as Gemini's signature of a thought."""
     single_calls: bool = False
     """Whether it takes one call in a message at most."""
     alternating: bool = False
@@ -37,6 +39,10 @@ class Quirks:
     """Which sealed reasoning it takes back: all, only what it sealed for this process, or none."""
     summaries: bool = True
     """Whether it can be asked for summaries of its reasoning."""
+    store: bool = True
+    """Whether it takes the word that nothing is to be left there."""
+    strict: bool = True
+    """Whether it takes `strict` beside the schema of a tool."""
     text_calls: bool = False
     """Whether a call that comes as tagged text in the answer is one."""
 
