@@ -48,7 +48,7 @@ def keep(grant: Grant, workspace: Path, config: Path) -> str:
         reason = (error.strerror or str(error)).lower()
         raise NotKept(f"{config} can not be written: {reason}. Make it writable, or edit it.") from None
     except ValueError as error:
-        raise NotKept(f"{config} can not be read: {error}. Correct it first.") from None
+        raise NotKept(f"{config} can not take it: {error}. Correct it first.") from None
     raise NotKept(f"another program keeps changing {config}. Close it, then allow this again.")
 
 
@@ -66,7 +66,7 @@ def _with_grant(before: bytes, grant: Grant, workspace: Path, config: Path) -> b
     text = before.decode("utf-8")
     meant: dict[str, Any] = tomllib.loads(text)
     try:
-        here = _table(meant, grant, workspace, lambda _: {})
+        here = _table(meant, grant, workspace, lambda _, __: {})
         general = meant.get("permissions", {}).get(grant.table, {})
         if here.get(grant.setting, general.get(grant.setting)) == "deny":
             raise NotKept(f"{config} denies it by now. Change it there.")
@@ -77,8 +77,8 @@ def _with_grant(before: bytes, grant: Grant, workspace: Path, config: Path) -> b
     after = _added(text, grant, workspace)
     if len(after) > SIZE_LIMIT:
         raise NotKept(f"{config} would be larger than {SIZE_LIMIT} bytes. Delete approvals that are old.")
-    if tomllib.loads(after.decode()) != meant:
-        raise ValueError("nothing can be added to the way its tables are written")
+    if not _says(after, meant):
+        raise ValueError("nothing can be added to dotted keys; write them as [tables]")
     return after
 
 
@@ -88,8 +88,10 @@ def _added(text: str, grant: Grant, workspace: Path) -> bytes:
     from tomlkit.exceptions import TOMLKitError
     from tomlkit.items import InlineTable, Item
 
-    def new(parent: object) -> Item:
-        return tomlkit.inline_table() if isinstance(parent, InlineTable) else tomlkit.table()
+    def new(parent: object, name: str) -> Item:
+        if isinstance(parent, InlineTable):
+            return tomlkit.inline_table()
+        return tomlkit.table(is_super_table=name not in ("permissions", grant.table))
 
     try:
         document = tomlkit.parse(text)
@@ -99,10 +101,17 @@ def _added(text: str, grant: Grant, workspace: Path) -> bytes:
         raise ValueError(f"nothing can be added to it: {error}") from None
 
 
-def _table(root: Any, grant: Grant, workspace: Path, new: Callable[[object], object]) -> Any:
+def _says(content: bytes, meant: dict[str, Any]) -> bool:
+    try:
+        return tomllib.loads(content.decode()) == meant
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _table(root: Any, grant: Grant, workspace: Path, new: Callable[[object, str], object]) -> Any:
     """The table that a grant is kept in; what is missing on the way is made."""
     for name in ("workspaces", str(workspace), "permissions", grant.table):
-        root = root.setdefault(name, new(root))
+        root = root.setdefault(name, new(root, name))
     return root
 
 
