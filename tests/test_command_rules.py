@@ -65,7 +65,7 @@ def test_a_line_of_nothing_but_allowed_commands_is_allowed_however_it_is_written
 
 def test_every_command_of_a_line_has_to_be_allowed_by_some_pattern() -> None:
     rules = Rules.build({}, {"git diff *": "allow", "wc *": "allow", "cd *": "allow"})
-    for command in ("git diff", "git diff HEAD~1 -- 'a b'", 'cd x && git diff $A "$(wc a)" | wc -l'):
+    for command in ("git diff", "git diff HEAD~1 -- 'a b'", 'cd x && git diff -- $A "$(wc a)" | wc -l'):
         assert main(command, rules=rules).answer == "allow"
     for command in ("git difftool", "git diff; ls", "git diff | tee x", 'git diff "$(rm x)"', "git $A"):
         assert main(command, rules=rules).answer == "ask"
@@ -257,11 +257,9 @@ def test_the_words_of_every_command_of_a_line_are_what_a_real_shell_says(
     line = read_line(text)
     if not (line.is_clear and line.is_plain) or any(None in each.words for each in line.commands):
         return
-    script = (
-        f"HOME=/elsewhere; exec 3>&1; show() {{ printf '%s\\0' show \"$@\" >&3; printf '\\1' >&3; }}; {text}"
-    )
+    script = f"HOME=/elsewhere; exec 3>&1; show() {{ printf '%s\\0' show \"$@\" $'\\1' >&3; }}; {text}"
     told = subprocess.run(["bash", "-c", script], capture_output=True, check=False, stdin=subprocess.DEVNULL)
-    seen = told.stdout.decode().split("\0\1")[:-1]
+    seen = told.stdout.decode().split("\0\1\0")[:-1]
     expected = [
         "\0".join(("show", *map(str, each.words[1:]))) for each in line.commands if each.words[0] == "show"
     ]

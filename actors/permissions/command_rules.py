@@ -1,34 +1,30 @@
 """Rules on shell commands: which words a pattern means, and what they make of a whole line (pure)."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Literal
 
+from actors.permissions.program_words import (
+    carries,
+    changes_shell,
+    hides,
+    is_mentioned,
+    is_printing,
+    names_of,
+    writes,
+)
+from actors.permissions.programs import FROM_INPUT, INTERPRETERS, SHELLS, SOURCING, program_name
 from actors.permissions.shell_line import Line, SimpleCommand, read_line
 from actors.permissions.shell_words import plain_words
 
 Answer = Literal["allow", "ask", "deny"]
 Match = Literal["yes", "maybe", "no"]
 
-_SHELLS: Final = frozenset({"ash", "bash", "csh", "dash", "fish", "ksh", "sh", "tcsh", "zsh"})
-_CARRIERS: Final = frozenset(
-    {
-        *_SHELLS, ".", "alias", "builtin", "busybox", "chroot", "chrt", "command", "coproc", "doas", "env",
-        "entr", "eval", "exec", "fd", "find", "flock", "ionice", "nice", "nohup", "parallel", "runuser",
-        "script", "setsid", "source", "ssh", "stdbuf", "strace", "su", "sudo", "systemd-run", "taskset",
-        "time", "timeout", "trap", "unshare", "watch", "xargs",
-    }
-)  # fmt: skip
-"""What runs a command that stands among its arguments, as words or as one text."""
-_INTERPRETERS: Final = _CARRIERS | {
-    "awk", "bun", "bunx", "deno", "gawk", "irb", "lua", "node", "nodejs", "npx", "perl", "php", "pwsh",
-    "pypy", "python", "ruby", "sed", "tclsh", "uvx",
-}  # fmt: skip
-"""Programs that run what their arguments say: with any arguments they would be any command."""
-_FROM_INPUT: Final = frozenset({"parallel", "xargs"})
 _TEXT: Final = re.compile(r"[\s;&|()<>`$=]")
 """What makes of a word a possible command line."""
+_GIT_PROGRAM: Final = re.compile(r"(?:.*/)?git-([a-z-]+)")
 _DEEPEST: Final = 3
 """How many texts in texts are read: a shell that starts a shell that starts a shell."""
 
@@ -69,7 +65,7 @@ class CommandRule:
         """Whether a command could be meant, wherever its program lies and whatever options come first."""
         if not words or words[0] is None:
             return "maybe" if words else "no"
-        if self.words[0] not in (words[0], _name(words[0])):
+        if self.words[0] not in (words[0], *names_of(words[0])):
             return "no"
         found = {self._begins(words[at:]) for at in _behind_options(words)}
         return "yes" if "yes" in found else "maybe" if "maybe" in found else "no"
@@ -110,45 +106,51 @@ def judge(command: str, rules: Sequence[CommandRule], otherwise: Answer) -> Judg
     line = read_line(command)
     denied = [rule for rule in rules if rule.answer == "deny"]
     reaches = [list(_reach(each)) for each in line.commands]
-    matches = [(rule, _strongest(rule, reach)) for rule in denied for reach in reaches]
-    if met := next((rule for rule, match in matches if match == "yes"), None):
+    texts = [_texts_for(each, line, command) for each in line.commands]
+    found = [(rule, _match(rule, *each)) for rule in denied for each in zip(reaches, texts, strict=True)]
+    if met := next((rule for rule, match in found if match == "yes"), None):
         return Judged("deny", str(met))
-    hidden = bool(denied) and (not line.is_clear or any(match == "maybe" for _, match in matches))
+    hidden = bool(denied) and (not line.is_clear or any(match == "maybe" for _, match in found))
     asked = [rule for rule in rules if rule.answer == "ask"]
     answers = [
-        _for_one(each, reach, rules, asked, otherwise)
-        for each, reach in zip(line.commands, reaches, strict=True)
+        _for_one(each, partial(_match, reach=reach, texts=text), rules, asked, otherwise)
+        for each, reach, text in zip(line.commands, reaches, texts, strict=True)
     ]
     if hidden or (not line.is_clear and asked):
         return Judged("ask", "it can not be read to its end", could_be_denied=hidden)
     strictest = max(answers, key=lambda each: _STRICTNESS[each.answer], default=Judged(otherwise))
-    if strictest.answer == "allow" and otherwise != "allow" and not (line.is_plain and line.is_clear):
+    if strictest.answer == "allow" and otherwise != "allow" and not _is_all(line):
         return Judged(otherwise, "it does more than run allowed commands")
     return strictest
 
 
 def is_interpreter(program: str) -> bool:
     """Whether a program, perhaps with a path and a version, runs what its arguments say."""
-    return _name(program).rstrip("0123456789.-") in _INTERPRETERS or program == "."
+    return program_name(program) in INTERPRETERS
 
 
 _STRICTNESS: Final = {"allow": 0, "ask": 1, "deny": 2}
 
 
+def _is_all(line: Line) -> bool:
+    """Whether a line does nothing but run its commands."""
+    return line.is_plain and line.is_clear and not any(changes_shell(each.words) for each in line.commands)
+
+
 def _for_one(
     command: SimpleCommand,
-    reach: Sequence[Sequence[str | None]],
+    match: Callable[[CommandRule], Match],
     rules: Sequence[CommandRule],
     asked: Sequence[CommandRule],
     otherwise: Answer,
 ) -> Judged:
     """The answer to one command: that of the narrowest pattern which means exactly this."""
-    matching = [rule for rule in rules if rule.matches(command.words)]
+    matching = [rule for rule in rules if rule.matches(command.words) and not _goes_beyond(rule, command)]
     if matching:
         rule = max(matching, key=_narrowness)
         fed = command.is_fed and is_interpreter(rule.words[0])
         return Judged("ask", "it is given what it runs") if fed else Judged(rule.answer, str(rule))
-    met = next((rule for rule in asked if _strongest(rule, reach) != "no"), None)
+    met = next((rule for rule in asked if match(rule) != "no"), None)
     return Judged("ask", str(met)) if met else Judged(otherwise)
 
 
@@ -156,9 +158,24 @@ def _narrowness(rule: CommandRule) -> tuple[int, bool, bool]:
     return len(rule.words), not rule.more, rule.answer == "ask"
 
 
-def _strongest(rule: CommandRule, reach: Iterable[Sequence[str | None]]) -> Match:
+def _goes_beyond(rule: CommandRule, command: SimpleCommand) -> bool:
+    """Whether a rule that allows any words does not mean these: they write a file or run a program."""
+    return rule.answer == "allow" and rule.more and writes(command.words, len(rule.words))
+
+
+def _match(rule: CommandRule, reach: Iterable[Sequence[str | None]], texts: Iterable[str]) -> Match:
     found = {rule.meets(words) for words in reach}
-    return "yes" if "yes" in found else "maybe" if "maybe" in found else "no"
+    if "yes" in found:
+        return "yes"
+    return "maybe" if "maybe" in found or any(is_mentioned(rule.words, text) for text in texts) else "no"
+
+
+def _texts_for(command: SimpleCommand, line: Line, whole: str) -> tuple[str, ...]:
+    """What a command could take for another command, in whatever form: none for one that only prints."""
+    if is_printing(command.words):
+        return ()
+    words = " ".join(word for word in command.words[1:] if word is not None)
+    return words, command.text, whole if command.is_fed else line.loose
 
 
 def _reach(command: SimpleCommand, depth: int = 0) -> Iterator[tuple[str | None, ...]]:
@@ -167,18 +184,26 @@ def _reach(command: SimpleCommand, depth: int = 0) -> Iterator[tuple[str | None,
     Options of such programs are not known here: every word could be where the other command begins.
     """
     words = command.words
-    yield words
-    carriers = {_name(word) for word in words if word is not None} & _CARRIERS
-    if not words or words[0] is None or _name(words[0]) not in _CARRIERS:
+    yield from _readings(words)
+    if not carries(words):
         return
-    more = (None,) if carriers & _FROM_INPUT else ()
+    names = {program_name(word) for word in words if word is not None}
+    if names & (SHELLS | SOURCING) and (command.is_fed or _is_bare_shell(words)):
+        yield (None,)
+    more = (None,) if names & FROM_INPUT else ()
     for at in range(1, len(words)):
-        yield (*words[at:], *more)
+        yield from _readings((*words[at:], *more))
         word = words[at]
         if word is not None and _TEXT.search(word):
             yield from _in_text(word, depth)
-    if carriers & _SHELLS and (carriers & _FROM_INPUT or not any(_is_operand(word) for word in words[1:])):
-        yield (None,)  # a shell that reads its commands from somewhere else
+
+
+def _readings(words: tuple[str | None, ...]) -> Iterator[tuple[str | None, ...]]:
+    yield words
+    if hides(words):
+        yield (None,)
+    if words and words[0] is not None and (found := _GIT_PROGRAM.fullmatch(words[0])):
+        yield ("git", found[1], *words[1:])
 
 
 def _in_text(text: str, depth: int) -> Iterator[tuple[str | None, ...]]:
@@ -186,7 +211,8 @@ def _in_text(text: str, depth: int) -> Iterator[tuple[str | None, ...]]:
     if depth == _DEEPEST:
         yield (None,)
         return
-    for line in map(read_line, {text, text.partition("=")[2]}):
+    glued = (text[2:], text[3:]) if text.startswith("-") and not text.startswith("--") else ()
+    for line in map(read_line, {text, text.partition("=")[2], *glued}):
         yield from _everything(line, depth + 1)
 
 
@@ -197,8 +223,12 @@ def _everything(line: Line, depth: int) -> Iterator[tuple[str | None, ...]]:
         yield from _reach(command, depth)
 
 
-def _is_operand(word: str | None) -> bool:
-    return word is not None and not word.startswith("-") and _name(word) not in _SHELLS
+def _is_bare_shell(words: Sequence[str | None]) -> bool:
+    """Whether a shell among these words reads its commands from somewhere else."""
+    operands = [word for word in words[1:] if word is not None and not word.startswith("-")]
+    operands = [word for word in operands if program_name(word) not in SHELLS | SOURCING]
+    is_device = any(word.startswith(("/dev/", "/proc/")) for word in operands)
+    return not operands or is_device or any(word in ("-s", "-i") for word in words)
 
 
 def _behind_options(words: Sequence[str | None]) -> list[int]:
@@ -211,7 +241,3 @@ def _behind_options(words: Sequence[str | None]) -> list[int]:
             places |= found
             waiting += found
     return sorted(place for place in places if place <= len(words))
-
-
-def _name(program: str) -> str:
-    return program.rpartition("/")[2]

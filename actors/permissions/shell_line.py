@@ -8,6 +8,8 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from actors.permissions.programs import GOVERNING, HARMLESS_VALUE
+from actors.permissions.shell_live import Explained
 from actors.permissions.shell_words import plain_words
 
 if TYPE_CHECKING:
@@ -48,7 +50,26 @@ _OF_A_COMMAND: Final = frozenset(
 _TEXTS: Final = frozenset({"heredoc_body", "heredoc_redirect", "string", "translated_string"})
 """Syntax in which more than gaps stands between the parts."""
 _DESCRIPTOR: Final = re.compile(r"\d+")
+_NAME_IN_BRACES: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_DELIMITER: Final = re.compile(r"""-?(['"]?)([A-Za-z0-9_]+)\1""")
+_OPENING: Final = frozenset(
+    {"arithmetic_expansion", "command_substitution", "expansion", "process_substitution"}
+)
+_EVALUATED: Final = frozenset(
+    {
+        "arithmetic_expansion", "array", "c_style_for_statement", "declaration_command", "expansion",
+        "for_statement", "subscript", "test_command", "unset_command", "variable_assignment",
+    }
+)  # fmt: skip
+"""Where the shell may read a text once more, as a value or a subscript."""
+_FRESH: Final = frozenset({"command_substitution", "do_group", "process_substitution"})
+_DEAD: Final = {"raw_string": b"\0", "ansi_c_string": b"\\", "comment": b"`"}
+"""Syntax in which the shell sees nothing, unless this stands in it."""
+_SETTING: Final = frozenset({"for_statement", "select_statement", "variable_assignment"})
+_LOOSE: Final = frozenset({"heredoc_redirect", "herestring_redirect", "variable_assignment"})
+_COPYING: Final = frozenset({">&", "<&"})
 _NOWHERE: Final = "/dev/null"
+_NEW_LINE: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +80,8 @@ class SimpleCommand:
     """Unquoted; null is a word that only the shell knows, which may become any number of words."""
     is_fed: bool = False
     """Whether it reads something that the line gives it: a pipe, a file, a text."""
+    text: str = ""
+    """As it is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +94,8 @@ class Line:
     """Whether its commands are all it does: nothing is written by redirection, no variable is set."""
     is_clear: bool = True
     """Whether all of it could be read."""
+    loose: str = ""
+    """Text in it that is no argument: of variables and here-documents."""
 
 
 UNREADABLE: Final = Line(is_plain=False, is_clear=False)
@@ -83,7 +108,7 @@ def read_line(text: str) -> Line:
     """
     words = plain_words(text.strip("\n")) if len(text) <= LONGEST_LINE else None
     if words is not None and words[0] not in _KEYWORDS:
-        return Line((SimpleCommand(words),))
+        return Line((SimpleCommand(words, text=text),))
     if len(text) > LONGEST_LINE or _JOINED.search(text) or not _is_visible(text):
         return UNREADABLE
     try:
@@ -93,9 +118,8 @@ def read_line(text: str) -> Line:
         return UNREADABLE
     if root is None or root.has_error:
         found = tuple(_Reader(data).commands(root)) if root is not None else ()
-        return Line(found, is_plain=False, is_clear=False)
-    reader = _Reader(data)
-    return Line(tuple(reader.commands(root)), reader.is_plain, reader.is_clear)
+        return Line(found, is_plain=False, is_clear=False, loose=text)
+    return _Reader(data).line(root)
 
 
 def _is_visible(text: str) -> bool:
@@ -128,6 +152,8 @@ class _Place(NamedTuple):
     is_fed: bool
     more: tuple[str | None, ...] = ()
     """Words of this command that stand behind its redirections."""
+    is_value: bool = False
+    """Whether the shell could read its text once more."""
 
 
 class _Reader:
@@ -135,8 +161,17 @@ class _Reader:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
+        self._explained = Explained(data)
+        self._loose: list[str] = []
         self.is_plain = True
         self.is_clear = True
+
+    def line(self, root: "Node") -> Line:
+        """All of it, and whether every byte has its reason."""
+        commands = tuple(self.commands(root))
+        is_plain = self.is_plain and self._explained.is_plain()
+        is_clear = self.is_clear and self._explained.is_clear()
+        return Line(commands, is_plain, is_clear, "\n".join(self._loose))
 
     def commands(self, root: "Node") -> Iterator[SimpleCommand]:
         waiting = [_Place(root, is_fed=False)]
@@ -146,12 +181,64 @@ class _Reader:
             if node.type == "command":
                 yield self._command(place)
             elif node.type in _NAMED_BY_SYNTAX:
-                yield SimpleCommand(tuple(self._word(child) for child in node.children), place.is_fed)
-            if node.is_named and node.type not in _HARMLESS:
+                words = tuple(self._word(child) for child in node.children)
+                yield SimpleCommand(words, place.is_fed, self._text(node))
+            if node.is_named and not self._is_harmless(node):
                 self.is_plain = False
+            self._explain(node, place.is_value)
             if node.type not in _TEXTS and not self._is_whole(node):
                 self.is_clear = False
-            waiting += reversed(list(self._below(place)))
+            is_value = self._is_evaluated(node) or (place.is_value and node.type not in _FRESH)
+            waiting += reversed([each._replace(is_value=is_value) for each in self._below(place)])
+
+    def _is_harmless(self, node: "Node") -> bool:
+        if node.type == "expansion":
+            return bool(_NAME_IN_BRACES.fullmatch(self._text(node)))
+        return node.type in _HARMLESS
+
+    def _is_evaluated(self, node: "Node") -> bool:
+        if node.type == "compound_statement":
+            return self._data.startswith(b"((", node.start_byte)
+        return node.type in _EVALUATED
+
+    def _explain(self, node: "Node", is_value: bool) -> None:
+        kind, start, end = node.type, node.start_byte, node.end_byte
+        if kind in _LOOSE:
+            self._loose.append(self._text(node))
+        if kind in _SETTING and not self._is_harmless_setting(node):
+            self.is_clear = False
+        if kind in _OPENING and node.is_named:
+            self._explained.opens(start, end)
+        elif kind == "heredoc_redirect":
+            self._explain_document(node)
+        elif is_value:
+            return
+        elif kind in ("word", "string_content"):
+            self._explained.is_text(start, end, in_quotes=kind == "string_content")
+        elif kind in _DEAD and _DEAD[kind] not in self._data[start:end]:
+            self._explained.is_dead(start, end)
+
+    def _explain_document(self, node: "Node") -> None:
+        """Believe the parser where a here-document ends only if that is where its first line says so."""
+        parts = {child.type: child for child in node.children}
+        start, body, end = (parts.get(f"heredoc_{part}") for part in ("start", "body", "end"))
+        found = _DELIMITER.fullmatch(self._text(start)) if start is not None else None
+        if found is None or body is None or end is None or self._data[body.start_byte - 1] != _NEW_LINE:
+            self.is_clear = False
+            return
+        lines = self._data[body.start_byte : end.end_byte].decode(errors="replace").split("\n")
+        if found[2] in (line.strip("\t") for line in lines[:-1]) or lines[-1].strip("\t") != found[2]:
+            self.is_clear = False
+        elif found[1]:
+            self._explained.is_dead(body.start_byte, body.end_byte)
+
+    def _is_harmless_setting(self, node: "Node") -> bool:
+        """Whether a variable that is set decides nothing about what runs, or its value says nothing."""
+        name = node.child_by_field_name("name") or node.child_by_field_name("variable")
+        value = node.child_by_field_name("value")
+        if name is not None and not GOVERNING.fullmatch(self._text(name)):
+            return True
+        return name is not None and HARMLESS_VALUE.fullmatch(self._text(value) if value else "-") is not None
 
     def _is_whole(self, node: "Node") -> bool:
         """Whether the parts of a node are all that stands in it."""
@@ -195,7 +282,7 @@ class _Reader:
                 words += self._words_behind(child)
             else:
                 words.append(self._word(child))
-        return SimpleCommand((*words, *place.more), is_fed)
+        return SimpleCommand((*words, *place.more), is_fed, self._text(place.node))
 
     def _word(self, node: "Node") -> str | None:
         words = plain_words(f"_ {self._text(node)}")  # behind another, where `a=b` is a word like any
@@ -212,7 +299,7 @@ class _Reader:
             self.is_plain = False
             return
         target = self._target(redirect)
-        is_copy = "&" in self._operator(redirect) and bool(_DESCRIPTOR.fullmatch(target.rstrip("-")))
+        is_copy = self._operator(redirect) in _COPYING and bool(_DESCRIPTOR.fullmatch(target.rstrip("-")))
         if not (is_copy or target == _NOWHERE or self._operator(redirect).endswith("-")):
             self.is_plain = False
 
