@@ -231,3 +231,13 @@ def test_of_a_line_in_another_folder_one_plain_command_is_kept_and_nothing_more(
     with pytest.raises(NotKept, match="more than one command in a folder"):
         keep(Grant("command_lines", "make & rm -rf build", "sub"), workspace, config)
     assert config.read_bytes() == before
+
+
+def test_a_yes_for_a_path_counts_more_than_every_rule_of_the_rest_of_the_file(
+    config: Path, workspace: Path
+) -> None:
+    config.parent.mkdir(parents=True)
+    config.write_text('[permissions.paths]\n"./a.lock" = "ask"\n"*.lock" = "ask"\n', encoding="utf-8")
+    keep(Grant("paths", "./a.lock"), workspace, config)
+    rules, subject = loaded(config, workspace).permissions.rules, Subject(paths=("a.lock",))
+    assert decide("patch", "write", mode="agent", rules=rules, subject=subject).answer == "allow"

@@ -83,6 +83,7 @@ def _put(
     if not isinstance(value, dict):
         for old in [name for name in sources if name.startswith(dotted + ".")]:
             del sources[old]
+        into.pop(key, None)  # of rules on paths the last one counts, so a later layer's comes last
         into[key] = value
         sources[dotted] = source
         return
