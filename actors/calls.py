@@ -1,5 +1,6 @@
 """A tool call's arguments and its result, as values (pure)."""
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +11,14 @@ from ipc.messages import ToolCall, ToolStatus
 
 UNKNOWN_TOOL: Final = "unknown_tool"
 """Code of a call of a tool that there is not."""
+_ILLEGAL: Final = re.compile(r"[^A-Za-z0-9_-]+")
+_LONGEST_NAME: Final = 64
+"""Characters of a tool's name, as OpenAI's servers take it and most others."""
+_HALF: Final = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|(u[dD][89a-fA-F][\da-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in JSON; the group is half of a surrogate pair, as in the name of a file that is no UTF-8."""
 _TRAILING_COMMA: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"?|(,)(?=\s*[\]}])', re.DOTALL)
 
 
@@ -40,7 +49,7 @@ def failure(code: str, message: str, next_step: str = "") -> str:
 def is_cut_off(arguments: str) -> bool:
     """Whether a text begins as a JSON object and ends before that does."""
     try:
-        msgspec.json.decode(arguments)
+        msgspec.json.decode(_without_halves(arguments, r"\\ufffd"))
     except msgspec.DecodeError as error:
         return "truncated" in str(error) and arguments.lstrip().startswith("{")
     except (RecursionError, UnicodeEncodeError):
@@ -54,9 +63,23 @@ def argument_object(call: ToolCall) -> dict[str, object]:
     if text in ("", "null"):
         return {}
     try:
-        return msgspec.json.decode(text, type=dict[str, object])
+        return _decoded(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError) as error:
         raise ValueError(str(error)) from error
+
+
+def _decoded(text: str) -> dict[str, object]:
+    """Like msgspec, which refuses halves of surrogate pairs: names that are no UTF-8 have them."""
+    whole = _without_halves(text, r"\\ufffd")
+    decoded = msgspec.json.decode(whole, type=dict[str, object])
+    return decoded if whole == text else json.loads(text)
+
+
+def _without_halves(text: str, instead: str) -> str:
+    """The text with another text in place of each; `\\g<1>` is what stands behind the backslash."""
+    if "\\u" not in text:
+        return text
+    return _HALF.sub(lambda found: found.expand(instead) if found[1] else found[0], text)
 
 
 def without_trailing_comma(text: str) -> str:
@@ -71,7 +94,7 @@ def without_trailing_comma(text: str) -> str:
     if before.rstrip().endswith(("[", "{")):
         return text
     try:
-        msgspec.json.decode(before + behind)
+        msgspec.json.decode(_without_halves(before + behind, r"\\ufffd"))
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return text
     return before + behind
@@ -84,10 +107,20 @@ def mended(call: ToolCall) -> ToolCall:
 
 
 def sendable(call: ToolCall) -> ToolCall:
-    """The call as a strict server takes it back: its arguments are a JSON object."""
-    call = mended(call)
+    """The call as a strict server takes it back: with a name that one may have, and an object."""
+    call = _with_legal_name(mended(call))
+    whole = _without_halves(call.arguments, r"\\\\\g<1>")  # no strict server reads half of a pair
+    if whole != call.arguments:
+        call = msgspec.structs.replace(call, arguments=whole)
     try:
         broken = not argument_object(call) and call.arguments.strip() in ("", "null")
     except ValueError:
         broken = True
     return msgspec.structs.replace(call, arguments="{}") if broken else call
+
+
+def _with_legal_name(call: ToolCall) -> ToolCall:
+    """What no tool may be called is never sent back; the result has said that there is no such tool."""
+    name = _ILLEGAL.sub("_", call.name).strip("_")[:_LONGEST_NAME] or "unnamed"
+    is_legal = call.name and len(call.name) <= _LONGEST_NAME and not _ILLEGAL.search(call.name)
+    return call if is_legal else msgspec.structs.replace(call, name=name)

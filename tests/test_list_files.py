@@ -59,7 +59,7 @@ def test_a_glob_and_a_folder_narrow_the_list(tool: ListFiles, tmp_path: Path) ->
     plant(tmp_path, "a.py", "src/b.py", "src/deep/c.py", "src/deep/d.md")
     assert call(tool, glob="*.py", path="src").content.split("\n")[1:] == ["3 src/b.py", "3 src/deep/c.py"]
     assert call(tool, glob="deep/*.py", path="src").content.split("\n")[1:] == ["3 src/deep/c.py"]
-    assert call(tool, path="src/b.py").content == "1 files, 3 bytes\n3 src/b.py"
+    assert call(tool, path="src/b.py").content == "1 file, 3 bytes\n3 src/b.py"
     assert refusal(tool, glob="[").code == "bad_glob"
 
 

@@ -262,3 +262,20 @@ def test_on_disk_an_edit_changes_its_bytes_and_nothing_else(
         assert other.stat() == unchanged
         assert os.readlink(Path(folder) / "link") == "file"
         assert sorted(os.listdir(folder)) == ["file", "link", "other"]
+
+
+def test_a_copy_of_marked_control_characters_is_told_what_to_send(tool: Patch, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"d\re\n\x1b[31mred\n")
+    marked = refusal(tool, path="a", old_text="␛[31mred", new_text="plain")
+    assert marked.code == "no_match"
+    assert r"␛ is \u001b" in marked.next_step
+    call(tool, path="a", old_text="\x1b[31mred", new_text="plain")
+    call(tool, path="a", old_text="d\re", new_text="de")
+    assert (tmp_path / "a").read_bytes() == b"de\nplain\n"
+
+
+def test_nearest_lines_show_their_control_characters(tool: Patch, tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one\nsome words here d\re\n")
+    failure = refusal(tool, path="a", old_text="some words here de", new_text="x")
+    assert "d␍e" in failure.message
+    assert r"␍ is \r" in failure.next_step

@@ -1,10 +1,12 @@
 """read_file: what a model sees of a file, and what it is spared."""
 
+import json
 import os
 import re
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from actors.files.workspace import Workspace
 from actors.tools.read_file import MAX_LINES, ReadFile
@@ -136,3 +138,33 @@ def test_an_offset_behind_the_end_says_how_long_the_file_is(tool: ReadFile, tmp_
 def test_a_file_in_a_wrong_encoding_is_refused_not_guessed(tool: ReadFile, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"\xff\xfea")
     assert refusal(tool, path="a").code == "binary_file"
+
+
+CONTROLS = "".join(
+    chr(code) for code in (*range(1, 9), 11, 12, *range(14, 32), 127, *range(128, 160), 0x2028)
+)
+
+
+def test_control_characters_are_marked_and_the_last_line_says_what_they_are(
+    tool: ReadFile, tmp_path: Path
+) -> None:
+    (tmp_path / "a").write_bytes(b"d\re\r\n\x1b[31mred\r\n")
+    content = call(tool, path="a").content
+    assert content.startswith("1\td␍e\n2\t␛[31mred\n[lines 1-2 of 2; CRLF; ")
+    assert r"␍ is \r, ␛ is \u001b, in JSON" in content
+
+
+@pytest.mark.parametrize("character", CONTROLS)
+def test_no_control_character_goes_unmarked(tool: ReadFile, tmp_path: Path, character: str) -> None:
+    (tmp_path / "a").write_text(f"{'word ' * 20}{character}\n", encoding="utf-8", newline="")
+    content = call(tool, path="a").content
+    assert character not in content
+    escape = re.search(r" is (\\r|\\u[0-9a-f]{4}), in JSON", content)
+    assert escape
+    assert json.loads(f'"{escape[1]}"') == character
+
+
+@pytest.mark.parametrize("wrong", [{"offset": -1}, {"limit": 0}, {"limit": -5}])
+def test_a_range_that_there_can_not_be_is_refused(tool: ReadFile, wrong: dict[str, int]) -> None:
+    with pytest.raises(ValidationError, match=next(iter(wrong))):
+        call(tool, path="a", **wrong)

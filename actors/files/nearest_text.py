@@ -3,6 +3,8 @@
 import re
 from difflib import SequenceMatcher
 
+from actors.files.control_marks import has_control, key, marked
+
 MAX_COMPARISONS = 2_000_000
 MAX_LINES_SHOWN = 12
 MAX_LINE_SHOWN = 200
@@ -19,6 +21,12 @@ def nearest(text: str, wanted: str) -> tuple[str, str]:
             "old_text was not found: it carries the line numbers that read_file puts in front.",
             "Send the lines without the numbers and the tab behind them. Nothing was changed.",
         )
+    plain = text.replace("\r\n", "\n")
+    if has_control(plain) and marked(wanted) in marked(plain):
+        return (
+            "old_text was not found: it has marks where the file has control characters.",
+            f"Send the characters themselves, in JSON: {key(plain)}. Nothing was changed.",
+        )
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     sought = wanted.strip("\n").split("\n")
     start = _best_start(lines, sought)
@@ -28,9 +36,11 @@ def nearest(text: str, wanted: str) -> tuple[str, str]:
             "read_file shows what is there now; copy old_text from it.",
         )
     there = lines[start : start + len(sought)]
+    marks = key("\n".join(there))
+    hint = f" Control characters are marked: {marks}, in JSON." if marks else ""
     return (
         f"old_text was not found. Nearest to it {_difference(there, sought)}:\n{_numbered(there, start)}",
-        "Copy old_text exactly from these lines, or from read_file. Nothing was changed.",
+        f"Copy old_text exactly from these lines, or from read_file.{hint} Nothing was changed.",
     )
 
 
@@ -41,7 +51,9 @@ def _difference(there: list[str], sought: list[str]) -> str:
 
 
 def _numbered(lines: list[str], start: int) -> str:
-    shown = [f"{start + i + 1}\t{line[:MAX_LINE_SHOWN]}" for i, line in enumerate(lines[:MAX_LINES_SHOWN])]
+    shown = [
+        f"{start + i + 1}\t{marked(line[:MAX_LINE_SHOWN])}" for i, line in enumerate(lines[:MAX_LINES_SHOWN])
+    ]
     if len(lines) > MAX_LINES_SHOWN:
         shown.append(f"[{len(lines) - MAX_LINES_SHOWN} more lines]")
     return "\n".join(shown)

@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import stat
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -20,9 +21,13 @@ _KINDS = (
     (stat.S_ISSOCK, "a socket"),
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
+    (stat.S_ISLNK, "a symbolic link that leads in a circle"),
 )
+MAX_NAME_TOLD = 120
+"""Characters of a name in an error."""
 MAX_PATH = 4096
 """Characters; the system takes no more bytes."""
+_HALF = re.compile(r"\\u(dc[89a-f][0-9a-f])")
 _OWN = {".fido-plan.json": "update_plan"}
 """Files that only their owner writes, and the tool that asks it."""
 
@@ -67,7 +72,14 @@ class Workspace:
         """Resolve a path as a model gave it; empty is the root. It need not exist."""
         return self._resolve(given, (self.root,))
 
+    def _meant(self, given: str) -> str:
+        """A path as a model gave it; as a listing prints it, a JSON string, where only that is there."""
+        if not ("\\" in given or given.startswith('"')) or os.path.lexists(self.root / given):
+            return given
+        return next((each for each in _readings(given) if os.path.lexists(self.root / each)), given)
+
     def _resolve(self, given: str, folders: Collection[Path]) -> Path:
+        given = self._meant(given)
         if "\0" in given:
             raise ToolFailure("bad_path", "A path can not hold a NUL character.", "Correct the path.")
         if len(given) > MAX_PATH:
@@ -75,12 +87,13 @@ class Workspace:
         try:
             resolved = Path(os.path.realpath(self.root / given))
         except UnicodeEncodeError:
-            raise ToolFailure("bad_path", f"{given!r} can not be a path.", "Correct the path.") from None
+            raise ToolFailure("bad_path", f"{brief(given)} can not be a path.", "Correct the path.") from None
         holding = [folder for folder in folders if resolved.is_relative_to(folder)]
         if not holding:
+            leads = "lies" if str(resolved) == given else f"leads to {brief(str(resolved))},"
             raise ToolFailure(
                 "outside_workspace",
-                f"{shown(given)} leads to {shown(str(resolved))}, outside the workspace {self.root}.",
+                f"{brief(given)} {leads} outside the workspace {self.root}.",
                 "Use a path inside the workspace, or ask the user to do this.",
             )
         if holding == [self.root] and any(resolved.is_relative_to(place) for place in self._private):
@@ -109,7 +122,7 @@ class Workspace:
 
     def resolve_entry(self, given: str) -> Path:
         """Resolve all but the last name, for an entry that is to be made or removed: a link is itself."""
-        folder, name = os.path.split(given.rstrip("/"))
+        folder, name = os.path.split(self._meant(given).rstrip("/"))
         if name in ("", ".", ".."):
             return self.resolve_for_change(given)
         if Path(os.path.realpath(self.root / folder)) / name == self.root:
@@ -127,7 +140,7 @@ class Workspace:
         with os_failures(name):
             if os.path.lexists(path):
                 return os.lstat(path)
-        raise ToolFailure("not_found", f"There is no {shown(name)} in the workspace.", self._instead_of(path))
+        raise ToolFailure("not_found", f"There is no {brief(name)} in the workspace.", self._instead_of(path))
 
     def open_file(self, path: Path) -> BinaryIO:
         """Open a resolved path for reading; never waits for a pipe, never touches a device."""
@@ -182,6 +195,15 @@ class Workspace:
         return f"list_files with path {shown(self.relative(folder))} shows what is there."
 
 
+def _readings(printed: str) -> Iterator[str]:
+    """What a path may stand for that holds escapes: of all characters, or of bytes that are no UTF-8."""
+    with suppress(ValueError, RecursionError):
+        name = json.loads(printed if printed.startswith('"') else f'"{printed}"')
+        if isinstance(name, str):
+            yield name
+    yield _HALF.sub(lambda found: chr(int(found[1], 16)), printed)
+
+
 @contextmanager
 def os_failures(name: str) -> Iterator[None]:
     """Tell a failure of the system as one of the call on `name`."""
@@ -190,13 +212,24 @@ def os_failures(name: str) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or str(error)
         hint = "Check the path and its permissions, or tell the user."
-        raise ToolFailure("system_error", f"{shown(name)}: {reason}.", hint) from error
+        raise ToolFailure("system_error", f"{brief(name)}: {reason}.", hint) from error
 
 
 def shown(name: str) -> str:
     """A name as text that stays on one line: as it is, or as a JSON string when it is out of the ordinary."""
     plain = name.isprintable() and name == name.strip() and not any(each in name for each in "\"'\\")
     return name if plain and name else json.dumps(name)
+
+
+def brief(name: str) -> str:
+    """Like `shown`, for an error: a very long name without its middle."""
+    half = MAX_NAME_TOLD // 2
+    return shown(name if len(name) <= MAX_NAME_TOLD else f"{name[:half]}…{name[-half:]}")
+
+
+def counted(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def refuse_special(status: os.stat_result, name: str) -> None:

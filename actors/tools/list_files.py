@@ -15,7 +15,7 @@ from pydantic import Field
 
 from actors.files.path_glob import PathGlob
 from actors.files.rg import UNREADABLE, WALK, RgEnd, narrowed, read_glob, run_rg, search_place
-from actors.files.workspace import Workspace, shown
+from actors.files.workspace import Workspace, counted, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 MAX_ENTRIES = 500
@@ -30,7 +30,7 @@ class ListFilesInput(ToolInput):
 
     path: str = Field("", description="Folder; default: the workspace")
     glob: str = Field("", description="As *.py or src/**/*.{ts,tsx}; a leading ! excludes")
-    depth: int = Field(0, description="Folders this deep become one line each; 0: none")
+    depth: int = Field(0, ge=0, description="Folders this deep become one line each; 0: none")
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class ListFiles:
 
 
 def _told(listing: Listing, end: RgEnd) -> list[str]:
-    lines = [f"{listing.files} files, {listing.size} bytes"]
+    lines = [f"{counted(listing.files, 'file')}, {counted(listing.size, 'byte')}"]
     if end.status is None:
         lines.append("[stopped at the time limit: the totals are not complete; choose a smaller folder]")
     elif end.status == UNREADABLE and (listing.files or listing.glob is None):
@@ -153,7 +153,7 @@ def _told(listing: Listing, end: RgEnd) -> list[str]:
         lines += (_summary("by extension", listing.by_extension), _summary("by folder", listing.by_folder()))
     lines += entries
     if hidden:
-        lines.append(f"[{hidden} more files; narrow path or glob, or set depth]")
+        lines.append(f"[{counted(hidden, 'more file')}; narrow path or glob, or set depth]")
     if not listing.files:
         lines.append("[no file, or only ignored ones]")
     return lines
@@ -164,7 +164,7 @@ def _entries(listing: Listing) -> tuple[list[str], int]:
     lines: list[str] = []
     room, hidden = MAX_BYTES, listing.files
     for path, count, size in listing.first():
-        line = f"{size} {_printable(path)}" + (f" ({count} files)" if count else "")
+        line = f"{size} {_printable(path)}" + (f" ({counted(count, 'file')})" if count else "")
         room -= len(line) + 1
         if room < 0:
             break

@@ -15,7 +15,7 @@ from actors.files.seen import MAX_BYTES
 from actors.files.text_edit import MAX_LINES_TOLD, edit
 from actors.files.text_encoding import HEAD_BYTES, UTF_8, Encoding, binary_kind, marked_encoding
 from actors.files.unified_diff import diff
-from actors.files.workspace import Workspace, changed_since_read, os_failures, shown
+from actors.files.workspace import Workspace, changed_since_read, counted, os_failures, shown
 from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
@@ -71,7 +71,8 @@ class Patch:
         made = edit(data, given.old_text, given.new_text, replace_all=given.replace_all)
         told = f"Changed {shown(name)} at line{'s' * (len(made.lines) > 1)} {_numbers(made.lines)}."
         if like.st_nlink > 1:
-            told += f" It had {like.st_nlink} hard links; the others keep the old content."
+            others = "the other keeps" if like.st_nlink == 2 else "the others keep"
+            told += f" It had {like.st_nlink} hard links; {others} the old content."
         return _Plan(path, data, made.data, like, told, diff(name, made.before, made.after, made.spans))
 
     def _creation(self, path: Path, text: str) -> "_Plan":
@@ -120,7 +121,7 @@ def _filled(path: Path, name: str, data: bytes, like: os.stat_result, text: str)
     if data != mark.bom:
         raise ToolFailure(
             "already_exists",
-            f"{shown(name)} exists and has {len(data)} bytes, so it was not created.",
+            f"{shown(name)} exists and has {counted(len(data), 'byte')}, so it was not created.",
             "Send the text that is to be replaced as old_text; read_file shows it.",
         )
     return _Plan(path, data, _encoded(text, mark), like, f"Wrote {shown(name)}.", diff(name, "", text))

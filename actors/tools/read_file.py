@@ -7,10 +7,10 @@ from typing import BinaryIO, ClassVar
 
 from pydantic import Field
 
-from actors.files import image_size
+from actors.files import control_marks, image_size
 from actors.files.text_encoding import HEAD_BYTES, Encoding, binary_kind, detect
 from actors.files.text_page import Piece, line_count, line_start, page
-from actors.files.workspace import Workspace, os_failures, shown
+from actors.files.workspace import Workspace, counted, os_failures, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 MAX_LINES = 1000
@@ -22,8 +22,8 @@ class ReadFileInput(ToolInput):
     """A file and a range of its lines."""
 
     path: str
-    offset: int = Field(1, description="First line, from 1")
-    limit: int = Field(MAX_LINES, description="Most lines")
+    offset: int = Field(1, ge=0, description="First line, from 1")
+    limit: int = Field(MAX_LINES, ge=1, description="Most lines")
 
 
 class ReadFile:
@@ -48,7 +48,7 @@ class ReadFile:
         start = line_start(data, line)
         if start is None:
             raise _past_the_end(name, line, data, partial)
-        pieces = page(data, start, line, column, max(1, min(given.limit, MAX_LINES)))
+        pieces = page(data, start, line, column, min(given.limit, MAX_LINES))
         footer = _footer(pieces, data, encoding, partial)
         self._workspace.seen.note(path, raw)
         return ToolOutput("\n".join([*(_numbered(each, name) for each in pieces), footer]))
@@ -92,7 +92,7 @@ def _text(raw: bytes, name: str) -> tuple[bytes, Encoding, bool]:
 
 
 def _binary(name: str, kind: str, size: int) -> ToolFailure:
-    message = f"{shown(name)} is {kind}, {size} bytes; it is not shown."
+    message = f"{shown(name)} is {kind}, {counted(size, 'byte')}; it is not shown."
     return ToolFailure("binary_file", message, "If what is in it matters, use a program for it in bash_exec.")
 
 
@@ -100,16 +100,17 @@ def _past_the_end(name: str, line: int, data: bytes, partial: bool) -> ToolFailu
     if partial:
         message = f"Line {line} of {shown(name)} lies behind the first {MAX_FILE_BYTES} bytes."
         return ToolFailure("past_the_end", message, "Search it with ripgrep, or cut it out with bash_exec.")
-    message = f"{shown(name)} has {line_count(data)} lines; line {line} is behind its end."
+    message = f"{shown(name)} has {counted(line_count(data), 'line')}; line {line} is behind its end."
     return ToolFailure("past_the_end", message, "Choose a smaller offset.")
 
 
 def _numbered(piece: Piece, name: str) -> str:
     place = piece.line if piece.column == 1 else f"{piece.line}:{piece.column}"
+    text = control_marks.marked(piece.text)
     if not piece.left:
-        return f"{place}\t{piece.text}"
+        return f"{place}\t{text}"
     cursor = shown(f"{name}:{piece.line}:{piece.next_column}")
-    return f"{place}\t{piece.text}… [cut: {piece.left} more bytes, read on with path {cursor}]"
+    return f"{place}\t{text}… [cut: {counted(piece.left, 'more byte')}, read on with path {cursor}]"
 
 
 def _footer(pieces: list[Piece], data: bytes, encoding: Encoding, partial: bool) -> str:
@@ -123,6 +124,8 @@ def _footer(pieces: list[Piece], data: bytes, encoding: Encoding, partial: bool)
     returns = sum(each.with_return for each in pieces)
     if returns:
         notes.append("CRLF" if returns >= len(pieces) - 1 else "CRLF in some lines")
+    if marks := control_marks.key("".join(each.text for each in pieces)):
+        notes.append(f"control characters are marked: {marks}, in JSON")
     if encoding.rivals or encoding.is_unknown:
         notes.append(f"not UTF-8: shown as {encoding.name}, a guess")
     elif encoding.codec != "utf-8":

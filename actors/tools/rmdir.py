@@ -45,7 +45,7 @@ class Rmdir:
                 removed = await _remove_content(path) if given.recursive else 0
                 path.rmdir()
         return ToolOutput(
-            f"Removed the folder {name}" + (f" and {removed} entries in it." if removed else ".")
+            f"Removed the folder {name}" + (f" and {_entries(removed)} in it." if removed else ".")
         )
 
 
@@ -53,8 +53,12 @@ def _refuse_full(path: Path, name: str) -> None:
     entries = sorted(entry.name for entry in path.iterdir())
     if entries:
         inside = ", ".join(map(shown, entries[:5]))
-        message = f"{name} is not empty: {len(entries)} entries, as {inside}."
+        message = f"{name} is not empty: {_entries(len(entries))}, as {inside}."
         raise ToolFailure("not_empty", message, "Set recursive to remove all of it.")
+
+
+def _entries(number: int) -> str:
+    return "1 entry" if number == 1 else f"{number} entries"
 
 
 def _refuse_repository(path: Path, name: str) -> None:
