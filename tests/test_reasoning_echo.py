@@ -130,10 +130,12 @@ def test_a_call_carries_its_signature_to_the_server_that_signed_it_and_to_no_oth
     assert not any(b"reasoning" in message for message in made)
 
 
-def test_a_call_of_another_model_says_that_nobody_signed_it_where_calls_are_signed() -> None:
+@pytest.mark.parametrize("echo", ["", json.dumps({"extra_content": {"in_the_parent": SIGNED}})])
+def test_a_call_of_another_model_says_that_nobody_signed_it_where_calls_are_signed(echo: str) -> None:
     calls = [LOOK, ToolCall(id="c2", name="read_file", arguments="{}")]
     forms = Forms(replace(PLAIN, extras=True))
-    made = json.loads(forms.of(Conversation(HEAD, [encode_system("s"), encode_assistant("", calls)]))[1])
+    answer = encode_assistant("", calls, echo)
+    made = json.loads(forms.of(Conversation(HEAD, [encode_system("s"), answer]))[1])
     assert [call.get("extra_content") for call in made["tool_calls"]] == [UNSIGNED, None]
 
 

@@ -125,8 +125,9 @@ class Forms:
 
 def _signed(calls: Sequence[dict[str, Any]], stored: Any) -> list[dict[str, Any]]:
     """The calls with what came with them; of calls that were made together Gemini signs the first alone."""
-    extras = (stored if isinstance(stored, dict) else {}) or {calls[0]["id"]: UNSIGNED}
-    return [call | {EXTRAS: extras[call["id"]]} if call["id"] in extras else call for call in calls]
+    known = stored if isinstance(stored, dict) else {}
+    made = [call | {EXTRAS: known[call["id"]]} if call["id"] in known else call for call in calls]
+    return made if made != calls else [calls[0] | {EXTRAS: UNSIGNED}, *calls[1:]]
 
 
 def _short(call_id: str) -> str:
