@@ -32,7 +32,8 @@ _BOUND: Final = (
 """Words of a server that knows the parameter and minds its value."""
 _OF_MEANING: Final = (
     r"polic(?:y|ies)|moderat|flagged|inappropriate|safety|harmful|sensitive|exists risk|content[- ]management"
-    r"|content[- ]filter|content[- ]type|media type|grammar"
+    r"|content[- ]filter|content[- ]type|media type|grammar|schema for|match(?:es)? schema"
+    r"|tool call validation"
 )
 """Words about what was said, about HTTP or about a schema: no other form would change a thing."""
 _OF_A_TEMPLATE: Final = r"template|jinja|roles must|tool[- ]calls? at once|tool call ids? should"
@@ -159,8 +160,8 @@ def _ids(quirks: Quirks, said: str) -> Iterator[Lesson]:
 
 def _roles(quirks: Quirks, said: str) -> Iterator[Lesson]:
     named = re.search(
-        r"alternat|unexpected role|after role|(?:consecutive|successive) (?:user|assistant|messages|roles)"
-        r"|roles? (?:must|should)|two (?:user|consecutive|successive)|last message must",
+        r"\balternat(?:e|es|ing|ion)\b|unexpected role|after role"
+        r"|(?:consecutive|successive) (?:user|assistant|messages|roles)|roles? (?:must|should)|two (?:user|consecutive|successive)|last message must",
         said,
     )
     if named and not quirks.alternating:
@@ -198,7 +199,7 @@ def _content(quirks: Quirks, said: str) -> Iterator[Lesson]:
 _ABSENCE: Final = (
     r"(?:null\b|none\b|nil\b|empty\b|blank\b|missing|required?\b|(?:must|should) be (?:a )?(?:valid )?string"
     r"|expected (?:a |type )?'?string|valid string|non-?null|must be (?:present|provided|set|included)"
-    r"|must (?:have|contain|include)|too short|at least (?:1|one) char)"
+    r"|must (?:have|contain|include)|any of the given schemas|too short|at least (?:1|one) char)"
 )
 _NO_CONTENT: Final = (
     rf"(?<![\w-])contents?\b(?!\.\d).{{0,80}}{_ABSENCE}|{_ABSENCE}.{{0,40}}(?<![\w-])contents?\b(?!\.\d)"
