@@ -158,13 +158,14 @@ def _ids(quirks: Quirks, said: str) -> Iterator[Lesson]:
         yield Lesson("short_ids", True, "wants short ids of calls; it is sent such")
 
 
+_TURNS: Final = (
+    r"\balternat(?:e|es|ing|ion)\b|unexpected role|after role|roles? (?:must|should)|last message must"
+    r"|(?:consecutive|successive) (?:user|assistant|messages|roles)|two (?:user|consecutive|successive)"
+)
+
+
 def _roles(quirks: Quirks, said: str) -> Iterator[Lesson]:
-    named = re.search(
-        r"\balternat(?:e|es|ing|ion)\b|unexpected role|after role"
-        r"|(?:consecutive|successive) (?:user|assistant|messages|roles)|roles? (?:must|should)|two (?:user|consecutive|successive)|last message must",
-        said,
-    )
-    if named and not quirks.alternating:
+    if not quirks.alternating and re.search(_TURNS, said):
         told = "wants prompts and answers in turn; prompts in a row are joined"
         yield Lesson("alternating", True, told)
 
