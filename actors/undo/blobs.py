@@ -6,23 +6,20 @@ A record is the digest, the length and the bytes; what a crash leaves unfinished
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import shutil
 import struct
-import time
 from pathlib import Path
 from typing import Final
 
 from actors.directories import make_private
+from actors.files.held import hold, is_held
 from actors.undo.bounds import Bounds
 
 CONTENTS: Final = "contents"
 _OPEN: Final = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 _HEAD: Final = struct.Struct("<32sQ")
-_TRIES: Final = 100
-_PAUSE_S: Final = 0.005
 
 
 class ContentLost(Exception):
@@ -119,7 +116,7 @@ class Blobs:
         path = self.folder / CONTENTS
         fd = os.open(path, flags, 0o600)
         try:
-            _hold(fd)
+            hold(fd)
             if not os.path.samestat(os.fstat(fd), path.stat()):
                 raise FileNotFoundError(errno.ENOENT, "it was swept at this very moment", str(path))
             self._at, self._size = _read_index(fd)
@@ -127,16 +124,6 @@ class Blobs:
             os.close(fd)
             raise
         self._fd = fd
-
-
-def _hold(fd: int) -> None:
-    """Share the lock of a store; who sweeps has it alone for a moment. Raises `BlockingIOError`."""
-    for _ in range(_TRIES):
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return
-        time.sleep(_PAUSE_S)
-    fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
 
 
 def _read_index(fd: int) -> tuple[dict[str, int], int]:
@@ -160,7 +147,7 @@ def sweep(newest: Path, bounds: Bounds) -> None:
     total = 0
     for number, (_, size, folder) in enumerate(sorted(found, reverse=True), 2):
         total += size
-        if (number > bounds.sessions or total > bounds.sessions_bytes) and not _is_held(folder):
+        if (number > bounds.sessions or total > bounds.sessions_bytes) and not is_held(folder / CONTENTS):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -170,20 +157,6 @@ def _age_and_size(folder: Path) -> tuple[int, int, Path]:
     except OSError:
         status = folder.lstat()
     return status.st_mtime_ns, status.st_size, folder
-
-
-def _is_held(folder: Path) -> bool:
-    try:
-        fd = os.open(folder / CONTENTS, _OPEN)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def _write_all(fd: int, data: bytes) -> None:
