@@ -55,6 +55,8 @@ class Parts:
     tools_bytes: bytes
     """The encoded `tools` array of every request."""
     opened: Opened
+    private: tuple[Path, ...]
+    """Files and folders that stay closed to a model."""
     history: History
     replay: Replay
     recorder: Recorder
@@ -96,6 +98,7 @@ async def assemble(
         invariants = Invariants()
         folds.append(invariants.apply)
         learning.append(invariants.learn)
+    private = private_places(os.environ, place.directory.parent)
     opened = open_session(
         state / "sessions",
         session_id,
@@ -105,11 +108,12 @@ async def assemble(
         tools=tools_bytes,
         folds=learning,
         redact=redactor.content,
+        private=private,
     )
     closing.callback(opened.log.close)
     recorder = Recorder(opened.log, publish, settings.prices, folds, history, redactor.struct)
-    private = private_places(os.environ, place.directory.parent)
     outputs = Outputs(state / "output" / session_id, redactor.forms)
+    outputs.mend()
     workspace = Workspace(folder, also_readable=[outputs.folder], private=private, notes=state / "writing")
 
     async def keep_grant(grant: Grant) -> str:
@@ -153,12 +157,13 @@ async def assemble(
     shell = open_shell(settings.shell, workspace.root, outputs, private, settings.secrets)
     for each in (outputs, shell, jobs):
         closing.callback(each.close)
-    bash_exec = BashExec(workspace, undo.snapshots, shell, jobs, publish)
+    bash_exec = BashExec(workspace, undo.snapshots, shell, jobs, lambda fact: publish(redactor.struct(fact)))
     tools = parent_tools(workspace, plans, approvals, delegator, undo.snapshots, bash_exec, web)
     return Parts(
         provider=provider,
         tools_bytes=tools_bytes,
         opened=opened,
+        private=private,
         history=history,
         replay=replay,
         recorder=recorder,

@@ -13,9 +13,15 @@ def without_keys(environ: Mapping[str, str], secrets: Collection[str] = ()) -> d
 
     `secrets` are the values that were set as keys, whatever the variables are called that have them.
     """
+    keys = keys_of(environ, secrets)
+    return {name: value for name, value in environ.items() if name not in keys}
+
+
+def keys_of(environ: Mapping[str, str], secrets: Collection[str] = ()) -> set[str]:
+    """The names of the variables that `without_keys` leaves out."""
     hidden = tuple(secret for secret in secrets if len(secret) >= _SHORTEST)
     return {
-        name: value
+        name
         for name, value in environ.items()
-        if not _KEY.search(name) and not any(secret in value for secret in hidden)
+        if _KEY.search(name) or any(secret in value for secret in hidden)
     }

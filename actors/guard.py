@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Set
 from typing import Final
 
+from actors.environment import keys_of
 from actors.saved_terminal import SavedTerminal
 from ipc import kernel
 
@@ -42,6 +43,7 @@ def guard(work: Callable[[], int], patience_s: float = PATIENCE_S) -> int:
     terminal = SavedTerminal()
     kernel.adopt_orphans()
     kernel.hide_memory()  # the environment may hold a key
+    kernel.blank_environment(keys_of(os.environ))
     watched = {signal.SIGCHLD, signal.SIGTSTP, signal.SIGALRM} | {
         number for number in ENDS if not _is_ignored(number)
     }

@@ -1,7 +1,7 @@
 """The session that a parent goes on with: its log, opened or begun, and the system message that it keeps."""
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,17 +42,18 @@ def open_session(
     tools: bytes,
     folds: Sequence[Fold],
     redact: Callable[[str], str] = str,
+    private: Collection[Path] = (),
 ) -> Opened:
     """Go on with the session's log in `folder`, or begin it; `folds` get its events. Raises `LogFailed`.
 
-    `redact` takes out of the instructions what no model may read.
+    `redact` takes out of the instructions what no model may read; none are read in `private` places.
     """
     path = folder / f"{session_id}.jsonl"
     if path.exists() and path.stat().st_size:
         _refuse_other_workspace(session_started(path), workspace)
         log, recovery = SessionLog.open(path, *folds)
         return Opened(log, recovery)
-    system = system_message(workspace)
+    system = system_message(workspace, private)
     encoded = encode_system(redact(system.text))
     started = SessionStarted(
         session_id=session_id,

@@ -14,6 +14,7 @@ import msgspec
 from actors.assembly import Parts, assemble
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.directories import state_directory
+from actors.environment import keys_of
 from actors.opening import digest
 from actors.plan.delivery import is_due, origin, restoring
 from actors.prompts.asides import files_restored, restore_interrupted, stale_step, told_with, unfinished
@@ -302,7 +303,8 @@ class Parent(Actor):
         """Go on with the session's own system message: its bytes are the same after every restart."""
         messages = self._parts.history.messages
         if not messages or not messages[0].startswith(b'{"role":"system"'):
-            system = encode_system(self._redactor.content(system_message(self._workspace).text))
+            text = system_message(self._workspace, self._parts.private).text
+            system = encode_system(self._redactor.content(text))
             self._parts.recorder.on_appended(system)
             messages = (system, *messages)
         self.publish(
@@ -345,6 +347,7 @@ def main(argv: list[str]) -> int:
     logs.begin(level)
     try:
         settings = load(place.run.flags, os.environ, Path(place.run.workspace))
+        kernel.blank_environment(keys_of(os.environ, settings.secrets))
         logs.begin(level, logs.SafeFormatter(settings.redactor.report))
         return run(Parent(place, settings, state_directory(os.environ)))
     except SettingsError as error:

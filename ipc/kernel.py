@@ -6,10 +6,12 @@ Standard library only, and little of it: these run before anything else is impor
 import contextlib
 import ctypes
 import functools
+import itertools
 import os
 import signal
 import struct
 import sys
+from collections.abc import Collection
 from typing import Final, NoReturn
 
 _PR_SET_PDEATHSIG: Final = 1
@@ -57,6 +59,18 @@ def hide_memory() -> None:
     prctl(_PR_SET_DUMPABLE, 0)
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+
+
+def blank_environment(names: Collection[str]) -> None:
+    """Blank variables where root could read them: in what the kernel shows as `/proc/PID/environ`.
+
+    `os.environ`, a copy, keeps them. A fork shows the same, and a program that is executed what it is given.
+    """
+    entries = ctypes.POINTER(ctypes.c_void_p).in_dll(_libc(), "environ")
+    for address in iter(map(entries.__getitem__, itertools.count()).__next__, None):
+        name, equals, value = ctypes.string_at(address).partition(b"=")
+        if os.fsdecode(name) in names:
+            ctypes.memset(address + len(name + equals), 0, len(value))
 
 
 def gain_nothing() -> None:

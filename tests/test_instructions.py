@@ -150,6 +150,25 @@ def test_link_into_the_data_of_git_is_not_loaded_and_is_told(repository: Path) -
 
 
 @pytest.mark.report("FILE-08")
+@pytest.mark.parametrize("private", [".ssh/id", ".ssh", "pkg/.netrc"])
+def test_link_into_a_private_place_is_not_loaded_and_is_told(repository: Path, private: str) -> None:
+    """As where a home is a repository."""
+    place = repository / private
+    secret = place / "config" if private == ".ssh" else place
+    secret.parent.mkdir(parents=True, exist_ok=True)
+    secret.write_text("sk-canary", encoding="utf-8")
+    (repository / "AGENTS.md").symlink_to(secret)
+    (repository / "pkg" / "AGENTS.md").write_text("inside", encoding="utf-8")
+    message = system_message(repository / "pkg", [place, repository / ".gnupg"])
+    assert "sk-canary" not in message.text
+    assert message.text.endswith("inside\n")
+    assert message.notices == ("AGENTS.md was not read: it is a link into a private place.",)
+    (repository / "AGENTS.md").unlink()
+    (repository / "AGENTS.md").write_text("of the folder that was chosen", encoding="utf-8")
+    assert "that was chosen" in system_message(repository, [repository]).text
+
+
+@pytest.mark.report("FILE-08")
 def test_link_to_a_private_file_reaches_no_request(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("sk-canary", encoding="utf-8")
     workspace = tmp_path / "workspace"

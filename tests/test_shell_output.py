@@ -1,9 +1,12 @@
 """Huge output: its ends for the model, its start on disk, and neither memory nor disk that fills up."""
 
+import asyncio
+import os
 import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import given
@@ -14,6 +17,7 @@ from actors.shell.output import FILE_BYTES, Output
 from actors.shell.outputs import Bounds, Outputs
 from actors.tools.read_file import ReadFile
 from actors.tools.ripgrep import Ripgrep
+from actors.tools.tool import Invocation, ToolOutput
 from ipc.messages import ToolPrinted
 from tests.fakes.calling import call
 from tests.fakes.launch import script
@@ -74,7 +78,7 @@ def test_binary_noise_costs_a_model_nearly_nothing(here: Shelled) -> None:
 
 def test_what_fits_into_a_result_is_in_no_file(here: Shelled) -> None:
     assert here.run("seq 100").endswith("100\n[exit status 0]")
-    assert list(here.outputs.folder.iterdir()) == []
+    assert list(here.outputs.folder.glob("*.txt")) == []
 
 
 FLOODED = """
@@ -213,6 +217,67 @@ def test_no_secret_is_kept_in_a_file_of_a_command_or_of_a_job(here: Shelled) -> 
     here.until(lambda: here.listed == [])
     assert SECRET not in job.read_text(encoding="utf-8")
     assert job.stat().st_size == 2 * len(kept)
+
+
+TELLING: Final = f"seq 10000; echo {SECRET}; seq 10000"
+
+
+def outputs_of(here: Shelled) -> str:
+    """All that is in files, of which there has to be something."""
+    texts = [path.read_text(encoding="utf-8") for path in sorted(here.outputs.folder.glob("*.txt"))]
+    assert sum(map(len, texts)) > len(texts) * 40_000 > 0
+    return "".join(texts)
+
+
+@pytest.mark.report("SEC-01")
+def test_no_secret_is_kept_of_a_command_that_ends_in_another_way(here: Shelled) -> None:
+    async def begun() -> "asyncio.Task[ToolOutput]":
+        given = here.tool.input.model_validate({"command": f"{TELLING}; sleep 1000"})
+        return asyncio.ensure_future(here.tool.run(given, Invocation("call-1")))
+
+    async def cancelled(running: "asyncio.Task[ToolOutput]") -> None:
+        running.cancel()
+        await asyncio.wait({running})
+
+    running = here.runner.run(begun())
+    here.until(lambda: any(isinstance(fact, ToolPrinted) for fact in here.facts))
+    here.runner.run(cancelled(running))
+    assert SECRET not in outputs_of(here)
+    here.run(f"{TELLING}; sleep 1000", timeout_ms=500)
+    assert here.refusal(f"{TELLING}; kill -9 $PPID; sleep 1000").code == "runner_lost"
+    here.run(f"({TELLING}; sleep 1000) &")
+    assert SECRET not in outputs_of(here)
+    assert len(list(here.outputs.folder.glob("*.txt"))) == 4
+
+
+@pytest.mark.report("SEC-01")
+def test_no_secret_is_kept_of_a_job_that_ends_with_the_session(here: Shelled, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    os.mkfifo(ready)
+    here.run(f"(seq 10000; sleep 0.3; {TELLING}; echo x > {ready}; sleep 1000) &")
+    ready.read_text(encoding="utf-8")
+    assert SECRET in outputs_of(here), "it is cleaned when it ends"
+    here.jobs.close()
+    here.shell.close()
+    here.outputs.close()
+    assert SECRET not in outputs_of(here)
+    assert kept(here.outputs.folder) == ["0001.txt"]
+
+
+@pytest.mark.report("SEC-01")
+def test_the_next_session_cleans_what_one_that_was_killed_has_left(tmp_path: Path) -> None:
+    killed, living = (Outputs(tmp_path / name, [SECRET]) for name in ("killed", "living"))
+    for outputs in (killed, living):
+        Path(outputs.place()).write_text(f"a {SECRET} b", encoding="utf-8")
+    os.close(killed._held)
+    next_one = Outputs(tmp_path / "next", [SECRET])
+    next_one.mend()
+    assert (tmp_path / "killed" / "0001.txt").read_text(encoding="utf-8") == f"a {'*' * len(SECRET)} b"
+    assert kept(tmp_path / "killed") == ["0001.txt"]
+    assert SECRET in (tmp_path / "living" / "0001.txt").read_text(encoding="utf-8"), "its own session does"
+    living.close()
+    assert SECRET not in (tmp_path / "living" / "0001.txt").read_text(encoding="utf-8")
+    assert kept(tmp_path / "living") == ["0001.txt"]
 
 
 @given(st.integers(-20, 20), st.sampled_from([0, 1 << 20, 2 << 20]))

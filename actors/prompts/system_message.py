@@ -1,6 +1,7 @@
 """Builds the system message: no clock, no chance, no plan in it, so that its bytes never move."""
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -21,11 +22,15 @@ class SystemMessage:
     notices: tuple[str, ...]
 
 
-def system_message(workspace: Path) -> SystemMessage:
-    """Put the product's text first and the workspace's part last. Reads the instruction files once."""
+def system_message(workspace: Path, private: Collection[Path] = ()) -> SystemMessage:
+    """Put the product's text first and the workspace's part last. Reads the instruction files once.
+
+    `private` are files and folders, links followed, in which none is read, unless they hold the workspace.
+    """
     product = files("actors.prompts").joinpath("system.md").read_text(encoding="utf-8").strip()
     parts = [product, f"# Workspace\nPath: {_printable(workspace)}"]
-    instructions, notices = _instructions(workspace)
+    closed = [place for place in private if not workspace.resolve().is_relative_to(place)]
+    instructions, notices = _instructions(workspace, closed)
     if instructions:
         parts.append(
             "# Instructions of this workspace\nThe nearer file wins; the safety rules stay.\n\n"
@@ -34,14 +39,14 @@ def system_message(workspace: Path) -> SystemMessage:
     return SystemMessage("\n\n".join(parts) + "\n", tuple(notices))
 
 
-def _instructions(workspace: Path) -> tuple[list[str], list[str]]:
+def _instructions(workspace: Path, closed: Collection[Path]) -> tuple[list[str], list[str]]:
     root = _repository(workspace)
     texts, notices, left = [], [], INSTRUCTIONS_LIMIT
     for folder in (root, *_between(root, workspace)):
         path = folder / INSTRUCTIONS
         name = _printable(path.relative_to(root))
         try:
-            raw = _read(path, root, left + 1)
+            raw = _read(path, root, closed, left + 1)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -62,13 +67,15 @@ def _decoded(raw: bytes, *, cut: bool) -> str:
     return raw[len(encoding.bom) :].decode(encoding.codec, "ignore" if cut else "replace").strip()
 
 
-def _read(path: Path, root: Path, size: int) -> bytes:
-    """Read a regular file below `root` that is none of Git's own, also when links are followed."""
+def _read(path: Path, root: Path, closed: Collection[Path], size: int) -> bytes:
+    """Read a regular file below `root`, links followed, that is neither Git's own nor in a `closed` place."""
     target, root = Path(os.path.realpath(path, strict=True)), root.resolve()
     if not target.is_relative_to(root):
         raise PermissionError(0, "it is a link that leads out of the workspace")
     if ".git" in target.relative_to(root).parts:  # it may hold an address with a password in it
         raise PermissionError(0, "it is a link into Git's own data")
+    if any(target.is_relative_to(place) for place in closed):
+        raise PermissionError(0, "it is a link into a private place")
     with open(open_regular(target, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
         return file.read(size)
 

@@ -1,7 +1,6 @@
 """Where the whole output of commands is kept: a folder of the session, bounded; the oldest goes first."""
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -11,10 +10,13 @@ from pathlib import Path
 from typing import Final
 
 from actors.directories import make_private
+from actors.files.held import hold, is_held
 
 _NAME: Final = re.compile(r"(\d{4,9})\.txt")
 _CHUNK: Final = 1 << 20
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_UNCLEAN: Final = ".unclean"
+"""Lies in a folder from its first file on until a session has ended in good order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,18 @@ class Outputs:
         self._bounds = bounds or Bounds()
         self._held = -1
         self._number = 0
+        self._clean_at: dict[str, int] = {}
+        """How many bytes each file had when it was cleaned last."""
+
+    def mend(self) -> None:
+        """Clean what sessions that were killed have left; once, before the first command."""
+        for mark in self.folder.parent.glob(f"*/{_UNCLEAN}") if self._secrets else ():
+            with contextlib.suppress(OSError):
+                if not is_held(mark.parent):
+                    for _, entry in _kept(mark.parent):
+                        self.clean(entry.path)
+                    mark.unlink()
+        self._clean_at.clear()
 
     def place(self) -> str:
         """Path for the next command's output, not there yet; empty when the folder can not be had."""
@@ -50,7 +64,9 @@ class Outputs:
         except OSError:
             return ""
         self._number += 1
-        return str(self.folder / f"{self._number:04}.txt")
+        file = str(self.folder / f"{self._number:04}.txt")
+        self._clean_at[file] = 0
+        return file
 
     def temporary(self) -> Path:
         """A folder for the temporary files of commands, until the session ends. Raises `OSError`."""
@@ -63,13 +79,17 @@ class Outputs:
         """Blot out the secrets in a file, in their place: who still writes it goes on where it was."""
         if self._secrets and file:
             with contextlib.suppress(OSError):
+                size = Path(file).lstat().st_size
                 _blot_out(file, self._secrets)
+                self._clean_at[file] = size
 
     def close(self) -> None:
-        """Let go of the folder; what is of no use without the session is removed."""
+        """Let go of the folder, when nothing writes to it any more; what only a session needs is removed."""
         if self._held >= 0:
             shutil.rmtree(self.folder / "tmp", ignore_errors=True)
             with contextlib.suppress(OSError):
+                self._clean_rest()
+                (self.folder / _UNCLEAN).unlink(missing_ok=True)
                 self.folder.rmdir()
             os.close(self._held)
             self._held = -1
@@ -80,7 +100,9 @@ class Outputs:
         make_private(self.folder)
         held = os.open(self.folder, _FOLDER)
         try:
-            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            hold(held)
+            if self._secrets:
+                (self.folder / _UNCLEAN).touch(mode=0o600)
             self._number = max((number for number, _ in _kept(self.folder)), default=0)
         except OSError:
             os.close(held)
@@ -88,6 +110,13 @@ class Outputs:
         self._held = held
         shutil.rmtree(self.folder / "tmp", ignore_errors=True)
         _sweep(self.folder, self._bounds)
+
+    def _clean_rest(self) -> None:
+        """Clean what has grown since it was cleaned: the output of a job that ends with the session."""
+        sizes = {entry.path: entry.stat(follow_symlinks=False).st_size for _, entry in _kept(self.folder)}
+        for file, size in self._clean_at.items():
+            if sizes.get(file, size) != size:
+                self.clean(file)
 
     def _drop_oldest(self) -> None:
         total = 0
@@ -124,19 +153,5 @@ def _sweep(newest: Path, bounds: Bounds) -> None:
     for number, (_, folder) in enumerate(sorted(found, reverse=True), 2):
         with contextlib.suppress(OSError):
             total += sum(entry.stat(follow_symlinks=False).st_size for _, entry in _kept(folder))
-        if (number > bounds.sessions or total > bounds.sessions_bytes) and not _is_held(folder):
+        if (number > bounds.sessions or total > bounds.sessions_bytes) and not is_held(folder):
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_held(folder: Path) -> bool:
-    try:
-        fd = os.open(folder, _FOLDER)
-    except OSError:
-        return True
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(fd)
-    return False
