@@ -7,7 +7,8 @@ import logging
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
 from urllib.parse import quote, quote_plus
 
 import msgspec
@@ -100,6 +101,53 @@ def test_whatever_a_secret_is_made_of_no_message_holds_it(secret: str, before: s
     assert secret not in clean.body
     assert secret.encode() not in msgspec.msgpack.encode(clean)
     assert redactor.content(clean.body) == clean.body or secret in MARK + behind + before
+
+
+ESCAPES: Final = (
+    str,
+    lambda character: f"\\u{ord(character):04x}",
+    lambda character: f"\\u{ord(character):04X}",
+    lambda character: json.dumps(character)[1:-1].replace("/", "\\/"),
+)
+"""How JSON may write a character, as far as each is read back as it was."""
+
+
+@given(
+    st.sampled_from([KEY, "0123456789/+abc", 'p4ss/w"ord+ü&=%']),
+    st.lists(st.sampled_from(ESCAPES), min_size=1),
+    st.integers(0, 2),
+    st.text(max_size=8),
+)
+def test_whatever_way_arguments_escape_a_secret_it_is_not_in_what_they_mean(
+    secret: str, ways: list[Callable[[str], str]], depth: int, beside: str
+) -> None:
+    plain = [json.dumps(character)[1:-1] if character == '"' else character for character in secret]
+    written = "".join(
+        other if (other := ways[at % len(ways)](character)) != character else plain[at]
+        for at, character in enumerate(secret)
+    )
+    arguments = f'{{"é{json.dumps(beside)[1:-1]}": ["x{written}y"]}}'
+    for _ in range(depth):
+        arguments = json.dumps({"items": arguments})
+    meant: object = Redactor([secret]).arguments(arguments)
+    for _ in range(depth):
+        meant = json.loads(str(meant))["items"]
+    ((value,),) = json.loads(str(meant)).values()
+    assert value == f"x{MARK}y"
+
+
+@pytest.mark.parametrize("arguments", ['{"a": "\\u00e9\\u0073k-canary \\/ \\n"}', "{", "\\u", "\\ud83d"])
+def test_arguments_without_a_secret_stay_as_they_were_sent(arguments: str) -> None:
+    assert Redactor([KEY]).arguments(arguments) is arguments
+
+
+@pytest.mark.parametrize(
+    "text", ["\\" * 300_000 + "/", "\\u0073" * 50_000, "s\\u006b" + "\\" * 300_000 + "u"]
+)
+def test_no_arguments_hold_a_turn_up(text: str) -> None:
+    begun = time.monotonic()
+    Redactor([KEY]).arguments(f"{json.dumps(KEY).replace('s', chr(92) + 'u0073')}{text}")
+    assert time.monotonic() - begun < 3
 
 
 # --- in pieces ---------------------------------------------------------------------------------------------

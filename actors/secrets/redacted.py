@@ -86,9 +86,10 @@ class _Answer:
             reasoning=content(answer.reasoning),
             tool_calls=tuple(map(self._call, answer.tool_calls)),
             finish_reason=content(answer.finish_reason),
-            echo=content(answer.echo),
+            echo=self._redactor.arguments(answer.echo),
         )
 
     def _call(self, call: ToolCall) -> ToolCall:
         content = self._redactor.content
-        return ToolCall(id=content(call.id), name=content(call.name), arguments=content(call.arguments))
+        arguments = self._redactor.arguments(call.arguments)
+        return ToolCall(id=content(call.id), name=content(call.name), arguments=arguments)
