@@ -12,10 +12,16 @@ from actors.permissions.program_words import (
     hides,
     is_mentioned,
     is_printing,
-    names_of,
     writes,
 )
-from actors.permissions.programs import FROM_INPUT, INTERPRETERS, SHELLS, SOURCING, program_name
+from actors.permissions.programs import (
+    FROM_INPUT,
+    INTERPRETERS,
+    SHELLS,
+    SOURCING,
+    STARTING_SHELLS,
+    program_name,
+)
 from actors.permissions.shell_line import Line, SimpleCommand, read_line
 from actors.permissions.shell_words import plain_words
 
@@ -65,7 +71,7 @@ class CommandRule:
         """Whether a command could be meant, wherever its program lies and whatever options come first."""
         if not words or words[0] is None:
             return "maybe" if words else "no"
-        if self.words[0] not in (words[0], *names_of(words[0])):
+        if self.words[0] not in (words[0], words[0].rpartition("/")[2]):
             return "no"
         found = {self._begins(words[at:]) for at in _behind_options(words)}
         return "yes" if "yes" in found else "maybe" if "maybe" in found else "no"
@@ -175,7 +181,7 @@ def _texts_for(command: SimpleCommand, line: Line, whole: str) -> tuple[str, ...
     if is_printing(command.words):
         return ()
     words = " ".join(word for word in command.words[1:] if word is not None)
-    return words, command.text, whole if command.is_fed else line.loose
+    return words, command.text, line.loose if line.is_plain and not command.is_fed else whole
 
 
 def _reach(command: SimpleCommand, depth: int = 0) -> Iterator[tuple[str | None, ...]]:
@@ -188,7 +194,9 @@ def _reach(command: SimpleCommand, depth: int = 0) -> Iterator[tuple[str | None,
     if not carries(words):
         return
     names = {program_name(word) for word in words if word is not None}
-    if names & (SHELLS | SOURCING) and (command.is_fed or _is_bare_shell(words)):
+    if names & (SHELLS | SOURCING) and _is_bare_shell(words):
+        yield (None,)
+    if command.is_fed and _starts_shell(words, names):
         yield (None,)
     more = (None,) if names & FROM_INPUT else ()
     for at in range(1, len(words)):
@@ -221,6 +229,12 @@ def _everything(line: Line, depth: int) -> Iterator[tuple[str | None, ...]]:
         yield (None,)
     for command in line.commands:
         yield from _reach(command, depth)
+
+
+def _starts_shell(words: Sequence[str | None], names: set[str]) -> bool:
+    if names & {"doas", "sudo"} and {"-s", "-i"} & set(words):
+        return True
+    return bool(names & (SHELLS | SOURCING | STARTING_SHELLS))
 
 
 def _is_bare_shell(words: Sequence[str | None]) -> bool:

@@ -34,11 +34,6 @@ _INPUT_VALUED["-I"] = re.compile(r"\{\}|%")
 _GLUED: Final = re.compile(r"(?:^|(?<=[\s'\"]))-[A-Za-z]")
 
 
-def names_of(program: str) -> tuple[str, ...]:
-    """Return the names that a program may be known by: without its path, and without its version too."""
-    return program.rpartition("/")[2], program_name(program)
-
-
 def carries(words: Words) -> bool:
     """Whether a command runs another one that stands among its words."""
     if not words or words[0] is None:
@@ -53,7 +48,7 @@ def is_printing(words: Words) -> bool:
     if not words or words[0] is None:
         return False
     folder, _, name = words[0].rpartition("/")
-    if folder not in SYSTEM_FOLDERS or any(word and word.startswith(RUNNING_OPTIONS) for word in words):
+    if folder not in SYSTEM_FOLDERS or _has_option(words[1:], RUNNING_OPTIONS.get(name, ())):
         return False
     if name == "git":
         return not hides(words) and _subcommand(words)[1] in GIT_PRINTING
@@ -68,7 +63,7 @@ def hides(words: Words) -> bool:
     if name == "git":
         return _hides_in_git(words)
     if name in FROM_INPUT:
-        return name != "xargs" or not is_printing(_behind_xargs(words))
+        return name != "xargs" or not is_printing((*_behind_xargs(words), None))
     if name in SUBSCRIPTED and _has_live_subscript(words):
         return True
     if name in SETTING | {"printf"} and any(word and GOVERNING.fullmatch(word) for word in words[1:]):
@@ -104,18 +99,23 @@ def writes(words: Words, known: int) -> bool:
     """
     if not words or words[0] is None or (table := WRITING.get(program_name(words[0]))) is None:
         return False
-    for word in words[known:]:
-        if word == "--":
-            return False
-        if word is None:
-            return True
-        option = word.partition("=")[0]
-        if word.startswith("--"):
-            if any(each.startswith(option) for each in table.long):
-                return True
-        elif word.startswith("-") and (word[1:2] in set(table.short) or set(table.clustered) & set(word)):
-            return True
-    return False
+    options = words[known : words.index("--", known) if "--" in words[known:] else None]
+    short = (word for word in options if word and word.startswith("-") and not word.startswith("--"))
+    return (
+        None in options
+        or _has_option(options, table.long)
+        or any(word[1:2] in set(table.short) or set(table.clustered) & set(word) for word in short)
+    )
+
+
+def _has_option(words: Words, options: tuple[str, ...]) -> bool:
+    """Whether a word could be one of these, or its abbreviation; what only the shell knows could be."""
+    names = [word if word is None else word.partition("=")[0] for word in words if word != "--"]
+    return any(
+        name is None or (name.startswith("--") and option.startswith(name))
+        for name in names
+        for option in options
+    )
 
 
 @lru_cache(maxsize=100)

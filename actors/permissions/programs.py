@@ -31,6 +31,10 @@ INTERPRETERS: Final = CARRIERS | {
     "pypy", "python", "ruby", "sed", "tclsh", "uvx",
 }  # fmt: skip
 """Programs that run what their arguments say: with any arguments they would be any command."""
+STARTING_SHELLS: Final = frozenset(
+    {"batch", "at", "chroot", "newgrp", "nsenter", "runuser", "script", "sg", "ssh", "su", "unshare"}
+)
+"""What starts a shell where no command is named, here or elsewhere."""
 FROM_INPUT: Final = frozenset({"parallel", "xargs"})
 """What adds words to a command that are in no line."""
 
@@ -43,14 +47,16 @@ PRINTING: Final = frozenset(
     }
 )  # fmt: skip
 """What runs none of its arguments, but for the options below: a denied name among them is only a word."""
-RUNNING_OPTIONS: Final = ("--pre", "--hostname-bin", "--compress-program")
+RUNNING_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"rg": ("--pre", "--hostname-bin"), "sort": ("--compress-program",)}
+)
 SYSTEM_FOLDERS: Final = frozenset({"", "/bin", "/usr/bin"})
 """Where a known name is the known program; anywhere else it could be any."""
 
 GIT_PRINTING: Final = frozenset(
     {
         "add", "blame", "branch", "checkout", "cherry-pick", "commit", "describe", "diff", "init", "log",
-        "ls-files", "merge", "mv", "remote", "reset", "restore", "rev-list", "rev-parse", "revert", "rm",
+        "ls-files", "merge", "mv", "reset", "restore", "rev-list", "rev-parse", "revert", "rm",
         "shortlog", "show", "stash", "status", "switch", "tag",
     }
 )  # fmt: skip
