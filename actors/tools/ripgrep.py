@@ -4,17 +4,21 @@ rg searches in parallel and prints the files as they are done; what is kept is s
 `--sort path` would search in one thread.
 """
 
+import functools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
 from pydantic import Field
 
+from actors.files.control_marks import key, marked
+from actors.files.other_encodings import Others, arguments_of, encoding_of, find_others
 from actors.files.path_glob import PathGlob
 from actors.files.rg import DEADLINE_S, UNREADABLE, WALK, RgEnd, narrowed, read_glob, run_rg, search_place
-from actors.files.workspace import Workspace, shown
+from actors.files.text_encoding import UTF_8, Encoding
+from actors.files.workspace import Workspace, counted, shown
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 
 DEFAULT_RESULTS = 100
@@ -32,6 +36,10 @@ FORMAT = (
 )  # fmt: skip
 _LINE = re.compile(rb"(\d+)(?::(\d+):|-)(.*)", re.DOTALL)
 _MATCH = re.compile(rb"^\d+:\d+:", re.MULTILINE)
+_FOREIGN = re.compile(r"[^\x00-\x7f]|(?<!\\)(?:\\\\)*\\[xuUpP]")
+"""In a pattern: what only other characters than ASCII can be, or may be."""
+_ANYTHING = re.compile(r"\[\^|(?<!\\)(?:\\\\)*(?:\.|\\[wWSDB])")
+"""In a pattern: what any character can be, or many."""
 _CUT = re.compile(r" \[\.\.\. (omitted end of long line|\d+ more match(es)?)\]$")
 
 
@@ -42,8 +50,11 @@ class RipgrepInput(ToolInput):
     path: str = Field("", description="Folder or file; default: the workspace")
     glob: str = Field("", description="As *.py or src/**/*.{ts,tsx}; a leading ! excludes")
     ignore_case: bool = False
-    context: int = Field(0, description="Lines around each match")
-    max_results: int = Field(DEFAULT_RESULTS, description="Most matches shown")
+    context: int = Field(0, ge=0, description="Lines around each match")
+    max_results: int = Field(DEFAULT_RESULTS, ge=1, description="Most matches shown")
+
+
+Encodings = Callable[[bytes], Encoding | None]
 
 
 @dataclass(slots=True)
@@ -59,6 +70,8 @@ class Matches:
     """True when a file had more matches than are counted."""
     blocks: list[tuple[bytes, bytes, int]] = field(default_factory=list)
     """Path, lines, number of matches."""
+    apart: dict[bytes, int] = field(default_factory=dict)
+    """Matches in files that are read anew, in their own encoding; the reading with more of them counts."""
     _kept: int = 0
     _last: bytes | None = None
     """The path behind which nothing is kept any more."""
@@ -76,9 +89,10 @@ class Matches:
             del self._rest[: end + 2]
 
     def finish(self) -> None:
-        """Take what is left when there is no more to come."""
+        """Take what is left when a run of rg has no more to come."""
         self._take_blocks(bytes(self._rest))
         self._rest.clear()
+        self._name = b""
         self._forget()
 
     def _take_blocks(self, text: bytes) -> None:
@@ -96,12 +110,26 @@ class Matches:
         if self.glob is not None and not self.glob.matches(os.fsdecode(path), self.folder):
             return
         count = len(_MATCH.findall(lines))
+        if path in self.apart and not self._is_better(path, count):
+            return
         self.total += count
         self.files += 1
         self.some_left = self.some_left or count >= MAX_IN_FILE
         if self._last is None or path < self._last:
             self.blocks.append((path, lines, count))
             self._kept += min(count, self.keep)
+
+    def _is_better(self, path: bytes, count: int) -> bool:
+        """Whether a reading of a file has more matches than an earlier one, which is taken out then."""
+        earlier = self.apart[path]
+        if count <= earlier:
+            return False
+        if earlier:
+            self.total -= earlier
+            self.files -= 1
+            self.blocks = [each for each in self.blocks if each[0] != path]
+        self.apart[path] = count
+        return True
 
     def _forget(self) -> None:
         """Drop what lies behind the first `keep` matches."""
@@ -132,12 +160,25 @@ class Ripgrep:
         where, folder = search_place(self._workspace, given.path)
         glob = read_glob(given.glob)
         found = Matches(max(1, min(given.max_results, MAX_RESULTS)), folder, glob)
-        arguments = [*WALK, *FORMAT, *narrowed(glob), *_choices(given), *where]
+        choices = [*FORMAT, *_choices(given)]
+        others = Others()
+        if _FOREIGN.search(given.pattern):
+            others = await find_others(self._workspace, glob, folder, where)
+            found.apart = dict.fromkeys(others.paths(), 0)
+        end = await self._search(given.pattern, [*WALK, *narrowed(glob), *choices, *where], found)
+        if not found.total and not others.by_label and _ANYTHING.search(given.pattern):
+            others = await find_others(self._workspace, glob, folder, where)
+        for each in arguments_of(others):
+            await self._search(given.pattern, [*WALK, *choices, *each], found)
+        lines = _told(found, end, functools.cache(lambda path: encoding_of(self._workspace, path)))
+        return ToolOutput("\n".join([*lines, *_not_searched(others, is_empty=not found.total)]))
+
+    async def _search(self, pattern: str, arguments: list[str], found: Matches) -> RgEnd:
         end = await run_rg(arguments, self._workspace.root, found.take)
         if end.complaint:
-            raise _refused(given.pattern, end.complaint)
+            raise _refused(pattern, end.complaint)
         found.finish()
-        return ToolOutput("\n".join(_told(found, end)))
+        return end
 
 
 def _choices(given: RipgrepInput) -> list[str]:
@@ -165,19 +206,30 @@ def _refused(pattern: str, complaint: str) -> ToolFailure:
     )
 
 
-def _told(found: Matches, end: RgEnd) -> list[str]:
+def _not_searched(others: Others, *, is_empty: bool) -> Iterator[str]:
+    if others.missed or not others.all_seen:
+        files = counted(others.missed, "file") if others.missed else "some files"
+        yield f"[{files} in other encodings than UTF-8 and UTF-16 not searched as such]"
+    if is_empty and others.guessed:
+        yield f"[the encoding of {counted(others.guessed, 'file')} is a guess; there may be matches]"
+
+
+def _told(found: Matches, end: RgEnd, encoding: Encodings) -> list[str]:
     lines: list[str] = []
     matches, room = 0, MAX_BYTES
-    for line, is_match in _lines(found.blocks):
+    for line, is_match in _lines(found.blocks, encoding):
         room -= len(line) + 1
         if room < 0 or (is_match and matches == found.keep):
             break
         lines.append(line)
         matches += is_match
+    if marks := key("\n".join(lines)):
+        lines.append(f"[control characters are marked: {marks}, in JSON]")
+        lines[:-1] = map(marked, lines[:-1])
     return [*lines, *_notes(found, end, matches)]
 
 
-def _lines(blocks: list[tuple[bytes, bytes, int]]) -> Iterator[tuple[str, bool]]:
+def _lines(blocks: list[tuple[bytes, bytes, int]], encoding: Encodings) -> Iterator[tuple[str, bool]]:
     """What a model reads, and whether it is a match; a line of context has dashes for the colons."""
     for path, body, _ in blocks:
         name = shown(os.fsdecode(path))
@@ -185,12 +237,21 @@ def _lines(blocks: list[tuple[bytes, bytes, int]]) -> Iterator[tuple[str, bool]]
             if raw in (b"--", b"--\r"):
                 yield "--", False
             elif parts := _LINE.fullmatch(raw):
-                number, column, text = (part.decode("utf-8", "replace") for part in parts.groups(b""))
+                number, column = int(parts[1]), int(parts[2] or 0)
+                text = _decoded(parts[3], path, encoding)
                 mark = ":" if column else "-"
                 cut = f", match at {name}:{number}:{column}" if column else ""
                 line, was_cut = _CUT.subn("", text.removesuffix("\r"))
                 ending = f"… [cut{cut}]" if was_cut else ""
                 yield f"{name}{mark}{number}{mark} {line}{ending}", bool(column)
+
+
+def _decoded(line: bytes, path: bytes, encoding: Encodings) -> str:
+    """A line as its file has it; rg hands on what is no UTF-8 as it is."""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode((encoding(path) or UTF_8).codec, "replace")
 
 
 def _notes(found: Matches, end: RgEnd, told: int) -> list[str]:
@@ -201,7 +262,7 @@ def _notes(found: Matches, end: RgEnd, told: int) -> list[str]:
         notes.append("[no match]")
     elif more:
         notes.append(
-            f"[{told} of {at_least}{found.total} matches in {found.files} files; "
+            f"[{told} of {at_least}{found.total} matches in {counted(found.files, 'file')}; "
             "narrow the pattern, path or glob, or raise max_results]"
         )
     if end.status is None:
