@@ -2,16 +2,21 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from actors.provider.answers.endings import ending_of
+from actors.provider.direct import DirectProvider
+from actors.provider.interface import ProviderError
+from actors.provider.wires.chat import ChatWire
 from actors.provider.wires.responses import ResponsesWire
-from ipc.messages import Level, ModelAnswer, RetryScheduled
-from tests.fakes.apis import RESPONSES
-from tests.fakes.asking import fail, run
-from tests.fakes.chat_script import Step, call, chunks, say
+from actors.provider.wires.wire import Wire
+from ipc.messages import Level, ModelAnswer, RetryScheduled, TextDelta
+from tests.fakes.apis import CHAT, RESPONSES
+from tests.fakes.asking import conversation, fail, play, run
+from tests.fakes.chat_script import Raw, Step, call, chunks, gate, say, sse, status
 from tests.fakes.fido import Home, Run, home, openai_environment
 from tests.fakes.scripted_server import ScriptedServer
 
@@ -92,8 +97,8 @@ def test_a_finish_reason_that_nobody_knows_is_told_once_and_the_answer_stands(
     assert ending_of("novel") is None
 
 
-def incomplete(status: str | None, reason: str) -> Step:
-    response = {"status": status, "incomplete_details": {"reason": reason}}
+def incomplete(told: str | None, reason: str) -> Step:
+    response = {"status": told, "incomplete_details": {"reason": reason}}
     said = {"type": "response.output_text.delta", "output_index": 0, "delta": "Half"}
     return chunks(said, {"type": "response.incomplete", "response": response})
 
@@ -121,7 +126,7 @@ def test_an_incomplete_response_is_at_its_limit_also_where_only_the_event_says_s
 
 
 @pytest.mark.parametrize(
-    ("reason", "status", "code"),
+    ("reason", "exit_status", "code"),
     [
         (None, 1, "incomplete"),
         ("error", 1, "incomplete"),
@@ -131,12 +136,12 @@ def test_an_incomplete_response_is_at_its_limit_also_where_only_the_event_says_s
 )
 @pytest.mark.report("PROV-11", "HEAD-01")
 def test_a_run_whose_answer_is_not_whole_says_so_and_keeps_the_text(
-    at: Home, tmp_path: Path, server: ScriptedServer, reason: str | None, status: int, code: str
+    at: Home, tmp_path: Path, server: ScriptedServer, reason: str | None, exit_status: int, code: str
 ) -> None:
     server.add(say("half an ans", finish_reason=reason))
     done = Run(at, tmp_path, "go", "--output-format", "json", **openai_environment(server.base_url)).finish()
     told = json.loads(done.out)
-    assert (done.status, told["error"]["code"], told["final_text"]) == (status, code, "half an ans")
+    assert (done.status, told["error"]["code"], told["final_text"]) == (exit_status, code, "half an ans")
 
 
 @pytest.mark.parametrize("reason", [None, "content_filter"])
@@ -149,3 +154,116 @@ def test_a_call_of_an_answer_that_is_not_whole_is_not_run(
     done = Run(at, tmp_path, "go", "--mode", "yolo", **openai_environment(server.base_url)).finish()
     assert done.status == 1
     assert (tmp_path / "a.txt").exists()
+
+
+# --- errors in a body of status 200
+
+
+def body(text: str, kind: str = "text/event-stream") -> Step:
+    return Step(status=201, headers={"Content-Type": kind}, body=text.encode())
+
+
+ERROR = '{"error": {"message": "The disk is full.", "code": 400}}'
+WHOLE = '{"choices":[{"message":{"content":"Hello"},"finish_reason":"stop"}]}'
+EVENTS = 'data: {"choices":[{"delta":{"content":"Hello"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "text/plain", "application/json", ""])
+@pytest.mark.parametrize(
+    "text", [WHOLE, EVENTS, f"\n {WHOLE}", f"\n{EVENTS}", f"\ufeff{EVENTS}", f"\ufeff{WHOLE}"]
+)
+def test_a_body_is_what_it_begins_with_whatever_it_is_called(
+    server: ScriptedServer, kind: str, text: str
+) -> None:
+    server.add(body(text, kind))
+    answer = run(server.base_url)[-1]
+    assert isinstance(answer, ModelAnswer)
+    assert answer.text == "Hello"
+
+
+@pytest.mark.parametrize("wire", [ChatWire, ResponsesWire])
+@pytest.mark.parametrize(
+    "text",
+    [
+        ERROR,
+        f"[{ERROR}]",
+        f"data: {ERROR}\n\n",
+        f"data: [{ERROR}]\n\ndata: [DONE]\n\n",
+        '{"detail": "The disk is full.", "code": 400}',
+        '{"code": 400, "message": "The disk is full."}',
+        'data: {"object": "error", "message": "The disk is full.", "code": 400}\n\ndata: [DONE]\n\n',
+        'event: error\ndata: {"message": "The disk is full.", "code": 400}\n\n',
+        'data: {"type": "error", "message": "The disk is full.", "code": 400}\n\n',
+        '{"base_resp": {"status_code": 400, "status_msg": "The disk is full."}, "choices": null}',
+    ],
+)
+def test_what_a_server_says_is_told_wherever_it_says_it(text: str, wire: Callable[[], Wire]) -> None:
+    if "choices" in text and wire is ResponsesWire:
+        return
+    with ScriptedServer([body(text)], api=RESPONSES if wire is ResponsesWire else CHAT) as server:
+        error = fail(server.base_url, wire=wire())
+    assert "The disk is full." in error.message
+
+
+@pytest.mark.parametrize(
+    ("told", "again"),
+    [
+        ({"message": "overloaded", "code": 529}, True),
+        ({"message": "slow down", "code": 429}, True),
+        ({"message": "The engine died."}, True),
+        ({"message": "no quota", "code": "insufficient_quota", "status": 429}, False),
+        ({"message": "no such thing", "code": 400}, False),
+        ({"message": "bad key", "code": 401}, False),
+    ],
+)
+def test_a_busy_server_is_asked_again_also_when_it_says_so_in_its_answer(
+    server: ScriptedServer, told: dict[str, object], again: bool
+) -> None:
+    thought = {"choices": [{"delta": {"role": "assistant", "reasoning": "Hm."}}]}
+    server.add(*[chunks(thought, {"error": told})] * (3 if again else 1), *[say("Hello")] * again)
+    if again:
+        answer = run(server.base_url)[-1]
+        assert isinstance(answer, ModelAnswer)
+        assert answer.text == "Hello"
+    else:
+        fail(server.base_url)
+    server.assert_done()
+
+
+def test_a_busy_server_is_not_asked_again_behind_shown_text(server: ScriptedServer) -> None:
+    error = Raw(sse({"error": {"message": "busy", "code": 529}}))
+    server.add(replace(say(["He", gate("shown"), error]), finish_reason=None))
+
+    async def work(provider: DirectProvider) -> None:
+        async for event in provider.stream(conversation()):
+            assert event == TextDelta(text="He")
+            server.open("shown")
+
+    with pytest.raises(ProviderError, match="busy"):
+        play(work, server.base_url)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.report("PROV-15")
+def test_a_wait_that_is_too_long_is_told(server: ScriptedServer) -> None:
+    server.add(status(429, {"Retry-After": "3600"}))
+    assert "wait 1 hour" in fail(server.base_url).next_step
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "expected", "advice"),
+    [
+        (402, "Insufficient Balance", "no_credit", "Top up"),
+        (404, "No endpoints found that support tool use.", "model_not_found", "tool calls"),
+        (404, "No endpoints found matching your data policy", "model_not_found", "Choose another"),
+        (404, "The API deployment for this resource does not exist.", "model_not_found", "Choose another"),
+    ],
+)
+def test_a_refusal_says_what_helps(
+    server: ScriptedServer, code: int, message: str, expected: str, advice: str
+) -> None:
+    server.add(status(code, body={"error": {"message": message, "code": "DeploymentNotFound"}}))
+    error = fail(server.base_url)
+    assert (error.code, len(server.requests)) == (expected, 1)
+    assert message in error.message
+    assert advice in error.next_step

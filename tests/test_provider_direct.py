@@ -297,7 +297,7 @@ def test_what_is_no_chunk_is_a_bad_stream(server: ScriptedServer, event: bytes) 
 
 
 def test_an_error_inside_the_stream_is_told(server: ScriptedServer) -> None:
-    server.add(chunks({"error": {"message": f"overloaded {KEY}", "code": 502}}))
+    server.add(*[chunks({"error": {"message": f"overloaded {KEY}", "code": 502}})] * 4)
     error = fail(server.base_url)
     assert error.code == "server_error"
     assert "overloaded" in error.message

@@ -5,7 +5,8 @@ from email.utils import format_datetime
 
 import pytest
 
-from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
+from actors.provider.errors import Detail, from_status, is_passing
+from actors.provider.retry import RetryPolicy, parse_retry_after, told_wait, wait_asked_for
 
 NOW = 1_700_000_000.0
 POLICY = RetryPolicy(attempts=4, base_s=0.5, longest_backoff_s=3.0, longest_wait_s=60.0)
@@ -52,10 +53,26 @@ def test_retry_after_is_read_as_seconds_or_date(value: str | None, seconds: floa
 
 
 @pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [({"retry-after-ms": "1500", "retry-after": "2"}, 1.5), ({"retry-after": "2"}, 2.0), ({}, None)],
+)
+def test_a_wait_in_milliseconds_is_the_more_exact_one(headers: dict[str, str], seconds: float | None) -> None:
+    assert wait_asked_for(headers, NOW) == seconds
+
+
+@pytest.mark.parametrize(
+    ("seconds", "told"), [(3600, "1 hour;"), (9000.0, "3 hours;"), (90, "2 minutes;"), (0.5, "1 second;")]
+)
+def test_a_long_wait_is_told_in_a_unit_for_people(seconds: float, told: str) -> None:
+    assert f"wait {told}" in told_wait(seconds)
+
+
+@pytest.mark.parametrize(
     ("status", "retried"),
     [
         (400, False),
         (401, False),
+        (402, False),
         (404, False),
         (408, True),
         (409, True),
@@ -65,4 +82,4 @@ def test_retry_after_is_read_as_seconds_or_date(value: str | None, seconds: floa
     ],
 )
 def test_only_passing_troubles_are_retried(status: int, retried: bool) -> None:
-    assert is_retried(status) is retried
+    assert is_passing(from_status(status, Detail("", ""), "http://localhost")) is retried

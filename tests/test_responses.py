@@ -296,7 +296,7 @@ FAILED = {"status": "failed", "error": {"code": "server_error", "message": "The 
 def test_what_goes_wrong_is_one_clear_error(
     server: ScriptedServer, step: Callable[[], Step], code: str, says: str
 ) -> None:
-    server.add(step())
+    server.add(*[step() for _ in range(4)])
     error = fail(server.base_url, wire=ResponsesWire(), timeouts=QUICK)
     assert error.code == code
     assert says in error.message

@@ -20,10 +20,9 @@ from actors.conversation import Conversation
 from actors.provider import errors
 from actors.provider.answers.call_marks import holds_call
 from actors.provider.answers.endings import ending_of
-from actors.provider.answers.reading import AnswerReader, PlainDecoder, timeout_error
-from actors.provider.answers.sse import EventDecoder
+from actors.provider.answers.reading import AnswerReader, timeout_error
 from actors.provider.interface import ProviderError
-from actors.provider.retry import RetryPolicy, is_retried, parse_retry_after
+from actors.provider.retry import RetryPolicy, told_wait, wait_asked_for
 from actors.provider.servers.listing import list_models, not_sent
 from actors.provider.servers.pupil import Attempt, Pupil
 from actors.provider.servers.served import Served, names_of, nearest_names
@@ -118,8 +117,9 @@ class DirectProvider:
                     if lesson.learn(error):  # some servers begin their answer and refuse inside of it
                         continue
                     # A person has seen nothing of it and nothing was carried out: once more is safe.
-                    again = _AttemptError(error, may_retry=error.code in _CUT and not was_cut)
-                    was_cut = True
+                    is_cut = error.code in _CUT
+                    again = _AttemptError(error, may_retry=errors.is_passing(error) or is_cut > was_cut)
+                    was_cut |= is_cut
                     scheduled = self._schedule(attempt, again, ends_at)
                 else:
                     continue
@@ -158,6 +158,8 @@ class DirectProvider:
         if failed.may_retry:
             delay = self._retry.delay(attempt, failed.retry_after_s, random.random())  # noqa: S311 - jitter
         if delay is None or asyncio.get_running_loop().time() + delay >= ends_at:
+            if failed.may_retry and failed.retry_after_s:
+                failed.error.next_step = told_wait(failed.retry_after_s)
             raise failed.error
         reason = self._redactor.report(failed.error.message)
         return RetryScheduled(
@@ -253,28 +255,19 @@ class _Sender:
         self, response: "httpx2.Response", answering: Answering, ends_at: float
     ) -> AsyncGenerator[StreamEvent, None]:
         """Yield the answer as it comes. Raises `ProviderError`."""
-        is_plain = response.headers.get("content-type", "").startswith("application/json")
-        decoder = PlainDecoder() if is_plain else EventDecoder()
         async with aclosing(_pieces(response)) as pieces:
-            reader = AnswerReader(self.url, pieces, decoder, answering, self.timeouts, ends_at)
+            reader = AnswerReader(self.url, pieces, answering, self.timeouts, ends_at)
             async with aclosing(reader.events()) as events:
                 async for event in events:
                     yield event
 
     def _refused(self, error: "openai.APIStatusError") -> _AttemptError:
         status, headers = error.status_code, error.response.headers
+        location, has_key = headers.get("location", ""), bool(self.server.key)
         detail = errors.read_detail(error.body)
-        return _AttemptError(
-            errors.from_status(
-                status,
-                detail,
-                self.url,
-                has_key=bool(self.server.key),
-                location=headers.get("location", ""),
-            ),
-            may_retry=is_retried(status) and not errors.is_hopeless(status, detail),
-            retry_after_s=parse_retry_after(headers.get("retry-after"), time.time()),
-        )
+        refused = errors.from_status(status, detail, self.url, has_key=has_key, location=location)
+        wait_s = wait_asked_for(headers, time.time())
+        return _AttemptError(refused, may_retry=errors.is_passing(refused), retry_after_s=wait_s)
 
     def _not_sent(self, cause: BaseException | None) -> _AttemptError:
         error, may_retry = not_sent(self.url, cause)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from actors.provider.interface import ProviderError
-from actors.provider.servers.served import WINDOWS
+from actors.provider.overflow import CODE, is_too_long, window_named
 
 TEXT_LIMIT: Final = 500
 """Characters of a server's own words in an error."""
@@ -17,26 +17,20 @@ CHECK_KEY = (
 )
 CHECK_URL = "Check the base URL (OPENAI_BASE_URL, FIDO_BASE_URL or --base-url); `fido doctor` tests it."
 
-TOO_LONG = (
-    "context_length_exceeded", "context length", "exceed_context_size", "context window", "context size",
-    "prompt is too long", "too many tokens", "maximum number of tokens", "maximum prompt length",
-    "input is too long",
-)  # fmt: skip
-"""As OpenAI, vLLM, llama.cpp, LM Studio, Anthropic, Groq, Gemini, xAI and Bedrock say it."""
-TOO_FAST = ("rate limit", "rate_limit", "throttl", "per minute", "per day", "please wait", "quota")
-"""Words of a server that counts tokens by time: waiting helps there, a shorter conversation does not."""
-_WINDOW: Final = re.compile(
-    r"(?:context (?:length|size|window)|prompt length|number of tokens allowed)"
-    r"(?: of)?(?: only| is)?[ :(]+(\d[\d,]*)"
-    r"|> (\d[\d,]*) maximum|(\d[\d,]*) (?:tokens )?maximum context length|limit (\d[\d,]*), requested"
+CHECK_SUPPORT: Final = "Check that the model and the server support streaming and tool calls."
+LOWER_OUTPUT: Final = "Set max_output_tokens to what the model gives, or leave it out."
+_OUTPUT_BOUND: Final = re.compile(
+    r"max_(?:completion_|output_)?tokens.{0,80}(?:less than|at most|exceed|too large|maximum|between|range)"
+    r"|range of max_tokens"
 )
-"""The number beside it: OpenAI and vLLM, llama.cpp, LM Studio, Gemini, xAI; Anthropic; Mistral; Groq."""
-
-
 _NO_MODEL: Final = re.compile(
     r"model_not_found|invalid_model|invalid model\b|not a valid model|unknown model|no such model"
     r"|model \S{1,200} (?:not found|does not exist|is not (?:found|available|supported by))"
 )
+_NO_PROVIDER: Final = re.compile(r"no endpoints found|no allowed providers|no providers? available")
+"""As OpenRouter says that no server behind it takes the request: for its tools or its data policy."""
+_OTHER: Final = "Choose another with FIDO_MODEL or --model."
+_OTHER_TOOLS: Final = "Choose a model that takes tool calls, with FIDO_MODEL or --model."
 _TOOL_AT: Final = re.compile(r"\btools?(?:\[|[./ ]|\", ?)(\d{1,3})\b")
 """A place in `tools` as OpenAI, FastAPI and others write it: `tools[3]`, `tools.3`, `"tools",3`."""
 
@@ -56,32 +50,24 @@ class Detail:
 
 def read_detail(body: object) -> Detail:
     """Find the message in an error body: decoded JSON of any shape, or text."""
+    if isinstance(body, list) and len(body) == 1:  # as Gemini sends it
+        body = body[0]
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if not isinstance(inner, Mapping):
-        return Detail(_shorten(inner if isinstance(inner, str) else ""), "")
+        text = inner if isinstance(inner, str) else ""
+        return Detail(_shorten(text), "", window=window_named({}, text))
     message = next((_text(inner[k]) for k in ("message", "detail", "msg") if inner.get(k)), "")
     names = [inner[k] for k in ("code", "type") if isinstance(inner.get(k), str)]
     codes = [int(inner[k]) for k in ("code", "status") if re.fullmatch(r"\d{3}", str(inner.get(k)))]
     behind = inner.get("metadata")
     if isinstance(behind, Mapping) and behind.get("raw"):  # what a server behind OpenRouter said
         message = f"{message}: {_text(behind['raw'])}"
-    return Detail(_shorten(message), " ".join(names), next(iter(codes), 0), _window(inner, message))
+    return Detail(_shorten(message), " ".join(names), next(iter(codes), 0), window_named(inner, message))
 
 
 def _text(said: object) -> str:
     """What was said as text; FastAPI and Mistral send lists and objects there."""
     return said if isinstance(said, str) else msgspec.json.encode(said).decode()
-
-
-def _window(inner: Mapping[str, Any], message: str) -> int:
-    """The window that an error names: llama.cpp as a member, the others in words; 0 when none does."""
-    named = _WINDOW.search(message[: 4 * TEXT_LIMIT].lower())
-    told = inner.get("n_ctx", named[named.lastindex or 0] if named else 0)
-    try:
-        tokens = int(str(told).replace(",", ""))
-    except ValueError:
-        return 0
-    return tokens if tokens in WINDOWS else 0
 
 
 def from_status(
@@ -102,9 +88,9 @@ def _of_status(status: int, detail: Detail, url: str, has_key: bool, location: s
         return ProviderError(
             "bad_request", f"The server redirects {url} to {location or 'another address'}.", CHECK_URL
         )
-    if _is_too_long(status, words):
+    if is_too_long(status, words):
         return ProviderError(
-            "context_length_exceeded",
+            CODE,
             f"The conversation is longer than the model takes ({at})",
             "Send a shorter prompt, choose a model with a larger context window, or begin a new session.",
             window=detail.window,
@@ -113,8 +99,18 @@ def _of_status(status: int, detail: Detail, url: str, has_key: bool, location: s
         if has_key:
             return ProviderError("unauthorized", f"The server refuses the key ({at})", CHECK_KEY)
         return ProviderError("unauthorized", f"The server wants a key and none is set ({at})", CHECK_KEY)
+    if status == 402:
+        return ProviderError(
+            "no_credit", f"The account has no credit left ({at})", "Top up the account, then send it again."
+        )
     if status == 403:
         return ProviderError("forbidden", f"The server forbids this request ({at})", CHECK_KEY)
+    if status == 404 and _NO_PROVIDER.search(words):
+        return ProviderError(
+            "model_not_found",
+            f"Nobody serves the model so ({at})",
+            _OTHER_TOOLS if "tool" in words else _OTHER,
+        )
     if status == 404 or (status < 500 and _NO_MODEL.search(words)):
         return _not_found(at, words)
     if status == 429:
@@ -126,15 +122,21 @@ def _of_status(status: int, detail: Detail, url: str, has_key: bool, location: s
     return ProviderError(
         "bad_request",
         f"The server does not take this request ({at})",
-        "Check that the model and the server support streaming and tool calls.",
+        LOWER_OUTPUT if _OUTPUT_BOUND.search(words) else CHECK_SUPPORT,
     )
 
 
-def _is_too_long(status: int, words: str) -> bool:
-    if status == 413:
-        return True
-    said = any(map(words.__contains__, TOO_LONG)) and not any(map(words.__contains__, TOO_FAST))
-    return said and status not in (401, 403, 404, 429, 503)
+def error_in(chunk: Mapping[str, Any]) -> object | None:
+    """What tells of an error in a chunk that is there instead of a piece of the answer; else None."""
+    if chunk.get("error"):
+        return chunk
+    base = chunk.get("base_resp")  # MiniMax has it in every chunk
+    if isinstance(base, Mapping) and base.get("status_code"):
+        return {"message": base.get("status_msg") or "", "code": str(base["status_code"])}
+    if "choices" in chunk:
+        return None
+    is_told = any(chunk.get(key) and isinstance(chunk[key], str | list) for key in ("message", "detail"))
+    return chunk if is_told or chunk.get("object") == "error" else None
 
 
 def from_stream(body: object, url: str) -> ProviderError:
@@ -142,12 +144,14 @@ def from_stream(body: object, url: str) -> ProviderError:
     detail = read_detail(body)
     if 400 <= detail.status < 600:
         return from_status(detail.status, detail, url)
-    return from_status(500, detail, url)
+    error = from_status(500, detail, url)
+    error.status = 0
+    return error
 
 
-def is_hopeless(status: int, detail: Detail) -> bool:
-    """Tell whether waiting cannot help although the status says so: the account has no quota."""
-    return status == 429 and "insufficient_quota" in detail.code
+def is_passing(error: ProviderError) -> bool:
+    """Tell whether waiting may help: the server is busy or failed, and the quota is not used up."""
+    return error.code in ("rate_limited", "server_error") and "insufficient_quota" not in error.said
 
 
 def unreachable(url: str, reason: str) -> ProviderError:
@@ -217,12 +221,8 @@ def tool_in_question(said: str, names: Sequence[str]) -> str:
 
 
 def _not_found(at: str, words: str) -> ProviderError:
-    if "model" in words:
-        return ProviderError(
-            "model_not_found",
-            f"The server has no such model ({at})",
-            "Choose another with FIDO_MODEL or --model.",
-        )
+    if "model" in words or "deployment" in words:  # Azure's name for a model
+        return ProviderError("model_not_found", f"The server has no such model ({at})", _OTHER)
     if "/responses" in at:
         return ProviderError(
             "not_found",
@@ -247,6 +247,6 @@ def _rate_limited(at: str, words: str) -> ProviderError:
 def _shorten(text: Any) -> str:
     """One bounded line; a page of HTML says nothing to a person."""
     flat = " ".join(str(text).split())
-    if flat[:1] == "<":
+    if re.match(r"<[a-z!?]", flat, re.IGNORECASE):
         return "(an HTML page)"
     return flat if len(flat) <= TEXT_LIMIT else flat[:TEXT_LIMIT] + "…"

@@ -10,7 +10,7 @@ from ipc.messages import Problem, StreamEvent
 class ProviderError(Exception):
     """A request failed for good: retries are spent, or would not help.
 
-    `code` is one of `unauthorized`, `forbidden`, `model_not_found`, `not_found`,
+    `code` is one of `unauthorized`, `no_credit`, `forbidden`, `model_not_found`, `not_found`,
     `context_length_exceeded`, `rate_limited`, `bad_request`, `unreachable`, `idle_timeout`, `total_timeout`,
     `connection_lost`, `incomplete`, `content_filter`, `bad_stream`, `server_error`. No text of it ever holds
     a key.

@@ -1,11 +1,9 @@
 """When a request is sent again, and how long to wait before it. Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from math import isfinite
-
-RETRIED_STATUSES = frozenset({408, 409, 429})
-"""Besides every status from 500 on."""
+from math import ceil, isfinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +32,19 @@ class RetryPolicy:
         return chance * min(self.longest_backoff_s, self.base_s * 2.0 ** (attempt - 1))
 
 
-def is_retried(status: int) -> bool:
-    """Tell whether a response with this status may be followed by another attempt."""
-    return status in RETRIED_STATUSES or status >= 500
+def wait_asked_for(headers: Mapping[str, str], now: float) -> float | None:
+    """The seconds that a server wants to be left alone, from its headers; None: it says nothing."""
+    milliseconds = parse_retry_after(headers.get("retry-after-ms"), now)  # OpenAI's, which is more exact
+    if milliseconds is not None:
+        return milliseconds / 1000
+    return parse_retry_after(headers.get("retry-after"), now)
+
+
+def told_wait(seconds: float) -> str:
+    """The advice to wait so long."""
+    size, unit = next(((s, u) for s, u in ((3600, "hour"), (60, "minute")) if seconds >= s), (1, "second"))
+    count = ceil(seconds / size)
+    return f"The server asks to wait {count} {unit}{'s' * (count != 1)}; send it again then."
 
 
 def parse_retry_after(value: str | None, now: float) -> float | None:

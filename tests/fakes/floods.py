@@ -35,7 +35,7 @@ def small_pieces() -> Iterator[bytes]:
     yield SSE
     for _ in range(200):
         yield ONE_TEXT % b"xy" * 1_000
-    yield b"data: [DONE]\n\n"
+    yield b'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\n'
 
 
 def large_pieces() -> Iterator[bytes]:

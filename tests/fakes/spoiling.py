@@ -180,9 +180,8 @@ def _garbage(step: Step, dice: Random) -> Step:
 
 
 def _error_inside() -> Step:
-    return chunks(
-        {"choices": [{"delta": {"content": "We"}}]}, {"error": {"message": "engine died", "code": 500}}
-    )
+    """Not of the kind that passes: such a one is asked again when nothing of the answer was seen yet."""
+    return chunks({"choices": [{"delta": {"content": "We"}}]}, {"error": {"message": "no", "code": 400}})
 
 
 def _page() -> Step:
@@ -207,6 +206,9 @@ SPOILINGS: Final = (
     Spoiling("CRLF", "right", _carriage_returns, for_chats=True),
     Spoiling("no [DONE]", "right", lambda step, _: replace(step, done=False), for_chats=True),
     *(Spoiling(f"{code}", "again", _refusal(code), AGAIN) for code in (408, 409, 429, 500, 502, 503, 529)),
+    Spoiling(
+        "busy inside", "again", _instead(lambda: chunks({"error": {"message": "busy", "code": 529}})), AGAIN
+    ),
     Spoiling("reset before a byte", "again", _instead(partial(drop, reset=True)), AGAIN),
     Spoiling("closed before a byte", "again", _instead(partial(drop, reset=False)), AGAIN),
     Spoiling("arguments cut at the limit", "round", _cut_arguments("length"), calls=True),
@@ -260,6 +262,6 @@ SPOILINGS: Final = (
         _instead(lambda: chunks(b"data: " + b"[" * 60_000 + b"\n\n")),
         ("bad_stream",),
     ),
-    Spoiling("an error inside", "ends", _instead(_error_inside), ("server_error",), for_chats=True),
+    Spoiling("an error inside", "ends", _instead(_error_inside), ("bad_request",), for_chats=True),
     Spoiling("a page", "ends", _instead(_page), ("bad_stream", "connection_lost")),
 )

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import msgspec
 
+from actors.provider.answers.echo import EXTRAS
 from actors.provider.answers.pieces import Pieces
 from ipc.messages import ToolCall
 
@@ -31,6 +32,8 @@ class _Draft:
     id: str = ""
     name: str = ""
     pieces: Pieces = field(default_factory=Pieces)
+    extra: Any = None
+    """What came with it for its server alone."""
 
     def arguments(self) -> str:
         return str(self.pieces)
@@ -54,6 +57,8 @@ class CallAssembly:
     """Takes the entries of `delta.tool_calls` as they come."""
 
     def __init__(self, new_id: Callable[[], str] = unique_id) -> None:
+        self.extras: dict[str, Any] = {}
+        """What came with calls for their server alone, by the ids that `calls` gave them."""
         self._drafts: list[_Draft] = []
         self._newest_at: dict[int, _Draft] = {}
         self._with_id: dict[tuple[int | None, str], _Draft] = {}
@@ -77,7 +82,11 @@ class CallAssembly:
         if arguments:
             draft.pieces.append(arguments)
         opened = len(self._drafts) - known
-        return opened * DRAFT_SIZE + len(call_id) + len(name) + len(arguments)
+        size = opened * DRAFT_SIZE + len(call_id) + len(name) + len(arguments)
+        if extra := entry.get(EXTRAS):
+            draft.extra = extra
+            size += len(msgspec.json.encode(extra))
+        return size
 
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls in the order they began; ids that are missing or taken are replaced by new ones.
@@ -89,6 +98,8 @@ class CallAssembly:
         for draft in self._drafts:
             call_id = draft.id if draft.id and draft.id not in taken else self._new_id()
             taken.add(call_id)
+            if draft.extra is not None:
+                self.extras[call_id] = draft.extra
             text = draft.arguments()
             meaning = "" if text.strip() in ("", "null") else text
             calls.append(ToolCall(id=call_id, name=sound_name(draft.name), arguments=meaning))

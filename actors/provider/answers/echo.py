@@ -1,5 +1,6 @@
 """What a server wants back with an answer, out of its streamed pieces. Pure."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -31,11 +32,17 @@ class EchoAssembly:
         details = delta.get(DETAILS)
         return sum(map(self._add, filter(_is_object, details))) if isinstance(details, list) else 0
 
-    def members(self, reasoning: str) -> str:
-        """The members as `ModelAnswer.echo` holds them; empty when there is nothing to send back."""
-        if self._name == DETAILS:
-            return _encoded({DETAILS: [_whole(one) for one in self._details]}) if self._details else ""
-        return _encoded({self._name: reasoning}) if self._name and reasoning else ""
+    def members(self, reasoning: str, extras: Mapping[str, Any]) -> str:
+        """The members as `ModelAnswer.echo` holds them; empty when there is nothing to send back.
+
+        `extras` came with calls, by their ids.
+        """
+        members: dict[str, Any] = {EXTRAS: extras} if extras else {}
+        if self._name == DETAILS and self._details:
+            members[DETAILS] = [_whole(one) for one in self._details]
+        elif self._name and self._name != DETAILS and reasoning:
+            members[self._name] = reasoning
+        return msgspec.json.encode(members).decode() if members else ""
 
     def _add(self, piece: dict[str, Any]) -> int:
         """Join a piece to the one before it, if both are of one detail, as OpenRouter cuts them."""
@@ -68,7 +75,3 @@ def _whole(detail: dict[str, Any]) -> dict[str, Any]:
         key: "".join(value) if key in _JOINED and isinstance(value, list) else value
         for key, value in detail.items()
     }
-
-
-def _encoded(members: dict[str, Any]) -> str:
-    return msgspec.json.encode(members).decode()

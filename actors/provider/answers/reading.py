@@ -9,13 +9,14 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from actors.provider import errors
-from actors.provider.answers.sse import EVENT_LIMIT, EventTooLargeError
+from actors.provider.answers.sse import EVENT_LIMIT, EventDecoder, EventTooLargeError
 from actors.provider.interface import ProviderError
 from actors.provider.wires.wire import Answering
 from actors.settings.tables import Timeouts
 from ipc.messages import StreamEvent
 
 DONE: Final = b"[DONE]"
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 DRAIN_S: Final = 0.2
 """How long the end of a body may lag behind `[DONE]` before its connection is given up."""
 DENSE: Final = 1 << 16
@@ -29,6 +30,28 @@ AFTER_FINISH_S: Final = 5.0
 class Decoder(Protocol):
     def feed(self, piece: bytes) -> list[bytes]: ...
     def finish(self) -> list[bytes]: ...
+
+
+class BodyDecoder:
+    """Takes a body for what its first character says: servers label JSON as events, and events as JSON."""
+
+    def __init__(self) -> None:
+        self._decoder: Decoder | None = None
+        self._beginning = b""
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Return the data of the events that this piece completes. Raises `EventTooLargeError`."""
+        if self._decoder is None:
+            piece = (self._beginning + piece).lstrip().removeprefix(BYTE_ORDER_MARK).lstrip()
+            if BYTE_ORDER_MARK.startswith(piece):
+                self._beginning = piece
+                return []
+            self._decoder = PlainDecoder() if piece.startswith((b"{", b"[")) else EventDecoder()
+        return self._decoder.feed(piece)
+
+    def finish(self) -> list[bytes]:
+        """Return what the last event holds when the stream ended without its blank line."""
+        return self._decoder.finish() if self._decoder else []
 
 
 class PlainDecoder:
@@ -54,14 +77,13 @@ class AnswerReader:
         self,
         url: str,
         pieces: AsyncIterator[bytes],
-        decoder: Decoder,
         answering: Answering,
         timeouts: Timeouts,
         ends_at: float,
     ) -> None:
         self._url = url
         self._pieces = pieces
-        self._decoder = decoder
+        self._decoder = BodyDecoder()
         self._timeouts = timeouts
         self._ends_at = ends_at
         self._loop = asyncio.get_running_loop()
@@ -139,7 +161,9 @@ class AnswerReader:
                 self._done = True
                 return
             if data:
-                self._assembly.feed(_decode(data))
+                decoded = _decode(data)
+                is_list = isinstance(decoded, list) and len(decoded) == 1  # as Gemini wraps its errors
+                self._assembly.feed(decoded[0] if is_list else decoded)
 
     async def _drain(self) -> None:
         """Read to the end of the body, so that the connection can be used again."""

@@ -76,6 +76,8 @@ class ResponsesAssembly(Assembly):
             self._end(chunk)
         elif kind == "error" or chunk.get("error"):
             raise self._failed(chunk)
+        elif kind is None and (said := errors.error_in(chunk)) is not None:
+            raise errors.from_stream(said, self._url)
 
     def answer(self, *, done: bool) -> ModelAnswer:
         """Return the whole answer, with the reasoning that its server wants back where it calls tools."""
@@ -165,8 +167,9 @@ class ResponsesAssembly(Assembly):
     def _failed(self, event: dict[str, Any]) -> ProviderError:
         error = event.get("error")
         told = error if isinstance(error, dict) else event
-        status = _STATUS.get(_text(told.get("code")), 0)
-        body = {"message": told.get("message"), "type": told.get("code"), "code": status or None}
+        code = told.get("code")
+        status = _STATUS.get(_text(code)) or (code if isinstance(code, int) else None)
+        body = {"message": told.get("message"), "type": code, "code": status}
         return errors.from_stream({"error": body}, self._url)
 
 

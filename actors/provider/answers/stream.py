@@ -48,8 +48,8 @@ class Assembly:
         """Take one decoded chunk: any JSON value; members that make no sense are passed over."""
         if not isinstance(chunk, dict):
             raise errors.bad_stream(self._url, "a chunk is no object")
-        if chunk.get("error"):
-            raise errors.from_stream(chunk, self._url)
+        if (told := errors.error_in(chunk)) is not None:
+            raise errors.from_stream(told, self._url)
         self._take_usage(chunk.get("usage"))
         if isinstance(own := chunk.get("x_groq"), dict):
             self._take_usage(own.get("usage"))
@@ -93,7 +93,7 @@ class Assembly:
             tool_calls=calls,
             finish_reason=finish_reason,
             usage=self._usage,
-            echo=self._echo.members(reasoning) if calls else "",
+            echo=self._echo.members(reasoning, self._calls.extras) if calls else "",
         )
 
     def _checked_reason(self, *, done: bool) -> str:
@@ -113,9 +113,10 @@ class Assembly:
         return msgspec.structs.replace(call, id=self._new_id(), name=sound_name(call.name))
 
     def _take_choice(self, choice: dict[str, Any]) -> None:
-        delta, message = choice.get("delta"), choice.get("message")
-        if isinstance(delta or message, dict):
-            self._take_delta(delta or message)
+        delta = choice.get("delta")
+        piece = delta or choice.get("message")
+        if isinstance(piece, dict):
+            self._take_delta(piece)
             self._came_whole |= not delta
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
@@ -128,7 +129,7 @@ class Assembly:
                 self._add(ReasoningDelta, text)
                 break
         self.size += self._echo.feed(delta)
-        for kind, text in _texts(delta.get("content")):
+        for kind, text in (*_texts(delta.get("content")), *_texts(delta.get("refusal"))):
             self._add(kind, text)
         entries = delta.get("tool_calls")
         for entry in entries if isinstance(entries, list) else ():
