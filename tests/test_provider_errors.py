@@ -62,14 +62,53 @@ def test_every_status_has_its_code_and_says_what_to_do(status: int, body: Any, c
         (said("too large for model with 32768 maximum context length"), 32_768),
         (said("The model is loaded with context length of only 4096 tokens, which is not enough"), 4096),
         (said("Your input exceeds the context window of this model."), 0),
+        (
+            said("Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)"),
+            262_144,
+        ),
+        (said("model max length exceeded, max length:8192"), 8192),
+        (
+            said("<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"),
+            30_720,
+        ),
+        (said("Prompt exceeds max length", "1261"), 0),
+        (
+            said("`inputs` tokens + `max_new_tokens` must be <= 8193. Given: 8000 `inputs` tokens"),
+            8193,
+        ),
+        (said("prompt token count of 130000 exceeds the limit of 128000"), 128_000),
+        (said("litellm.ContextWindowExceededError: litellm.BadRequestError"), 0),
+        (said("The input (10000 tokens) is longer than the model's context length (8192 tokens)."), 8192),
+        (said("Input tokens exceed the configured limit of 272000 tokens."), 272_000),
+        (said("Please reduce the length. Current length is 9000 while limit is 8192"), 8192),
+        (said("invalid params, context window exceeds limit (2013)"), 0),
+        ({"error": "The context length is exceeded: maximum context length 4096"}, 4096),
         (said("maximum context length is 99999999999999999999999 tokens"), 0),
         (said("maximum context length is 1 token"), 0),
-        ({"error": {"message": "context size", "n_ctx": None}}, 0),
+        ({"error": {"message": "exceeds the context size", "n_ctx": None}}, 0),
     ],
 )
 def test_the_window_is_read_where_the_server_names_it(body: Any, window: int) -> None:
     error = errors.from_status(400, errors.read_detail(body), URL)
     assert (error.code, error.window) == ("context_length_exceeded", window)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Invalid prompt: 'Explain what a context window is' was flagged",
+        "'What is the maximum context length?' was flagged as potentially violating our usage policy",
+        "Range of max_tokens should be [1, 8192]",
+        "tools[0]: unknown parameter context_size",
+    ],
+)
+def test_words_that_only_mention_the_context_are_not_about_its_length(message: str) -> None:
+    assert errors.from_status(400, errors.read_detail(said(message)), URL).code == "bad_request"
+
+
+def test_a_limit_of_the_answer_that_is_too_large_is_told_with_the_setting() -> None:
+    words = "max_tokens is too large: 99999. This model supports at most 4096 completion tokens"
+    assert "max_output_tokens" in errors.from_status(400, errors.read_detail(said(words)), URL).next_step
 
 
 def test_a_status_in_words_is_a_status() -> None:

@@ -130,6 +130,45 @@ def test_a_call_carries_its_signature_to_the_server_that_signed_it_and_to_no_oth
     assert not any(b"reasoning" in message for message in made)
 
 
+@pytest.mark.parametrize(("name", "refusals"), [("gemini", 0), ("generic", 1)])
+def test_what_came_with_a_call_goes_back_to_the_server_that_wants_it_and_to_no_other(
+    name: str, refusals: int
+) -> None:
+    function = {"name": "read_file", "arguments": "{}"}
+    entries = [
+        {"index": 0, "id": "c1", "type": "function", "function": function, "extra_content": SIGNED},
+        {"index": 0, "id": "c2", "type": "function", "function": function},
+    ]
+    deltas = [{"choices": [{"index": 0, "delta": {"tool_calls": [entry]}}]} for entry in entries]
+    end = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
+
+    def refuse(request: Request) -> Step | None:
+        calling = [one["tool_calls"] for one in request.messages if one.get("tool_calls")]
+        if all(calls[0].get("extra_content") == SIGNED for calls in calling):
+            return None
+        error = {
+            "code": 400,
+            "message": "Function call is missing a thought_signature in functionCall parts.",
+        }
+        return status(400, body=[{"error": error}])
+
+    conversation = Conversation(HEAD, [encode_system("s")])
+    api = Api(CHAT.path, lambda data: check(data, (), ["extra_content"]), CHAT.messages, CHAT.render)
+    steps = [chunks(*deltas, end), say("done"), chunks(*deltas, end), say("again")]
+    with ScriptedServer(steps, api=api, refuse=refuse, api_key=KEY) as server:
+        for _ in range(2):  # as a session is resumed
+            conversation = Conversation(HEAD, conversation.messages)
+            play(lambda provider: turn(provider, conversation), server.base_url, dialect=named(name))  # noqa: B023
+        server.assert_done()
+    assert len(server.refused) == 2 * refusals
+    sent = [one["tool_calls"] for one in server.requests[-1].messages if one.get("tool_calls")]
+    assert [call.get("extra_content") for calls in sent for call in calls] == [SIGNED, None] * 2
+    with ScriptedServer([call("read_file", {}, id="c9"), say("b")], api_key=KEY) as strict:
+        elsewhere = Conversation(HEAD, conversation.messages)
+        play(lambda provider: turn(provider, elsewhere), strict.base_url)
+        strict.assert_done()
+
+
 @pytest.mark.parametrize("echo", ["", json.dumps({"extra_content": {"in_the_parent": SIGNED}})])
 def test_a_call_of_another_model_says_that_nobody_signed_it_where_calls_are_signed(echo: str) -> None:
     calls = [LOOK, ToolCall(id="c2", name="read_file", arguments="{}")]
@@ -202,7 +241,7 @@ def test_details_of_any_shape_do_no_harm(details: Any) -> None:
     assembly = EchoAssembly("reasoning_details")
     for _ in range(2):
         assembly.feed({"reasoning_details": details})
-    echo = assembly.members("")
+    echo = assembly.members("", {})
     assert not echo or without_echo(encode_assistant("", [LOOK], echo))[1]
 
 
