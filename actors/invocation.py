@@ -79,11 +79,11 @@ class InvocationGuard:
             return understood
         tool, given = understood
         self._watcher.call_started(call, tool.summary(given))
-        result = ToolResult(failure("cancelled", "The call was cancelled."), "cancelled", "cancelled")
+        stopwatch, result = _Stopwatch(), None
         try:
-            result = self._redacted(await self._run(tool, given, call))
+            result = self._redacted(await self._run(tool, given, call, stopwatch))
         finally:
-            self._watcher.call_finished(call, result)
+            self._watcher.call_finished(call, result or _cut_short(stopwatch))
         return result
 
     def _redacted(self, result: ToolResult) -> ToolResult:
@@ -102,14 +102,15 @@ class InvocationGuard:
         except ValueError as error:
             return _failed(*_unreadable(call, str(error), cut_off or is_cut_off(call.arguments)))
 
-    async def _run(self, tool: AnyTool, given: ToolInput, call: ToolCall) -> ToolResult:
-        started = time.monotonic()
+    async def _run(
+        self, tool: AnyTool, given: ToolInput, call: ToolCall, stopwatch: "_Stopwatch"
+    ) -> ToolResult:
         try:
             refusal = await self._gate.check(tool, given, call)
             if refusal is not None:
                 content = refusal.content or failure(refusal.code, refusal.message, refusal.next_step)
                 return ToolResult(content, "denied", refusal.message, code=refusal.code)
-            started = time.monotonic()
+            stopwatch.start()
             result = _finished(await tool.run(given, Invocation(call.id)))
         except ToolFailure as error:
             result = _failed(error.code, error.message, error.next_step)
@@ -117,9 +118,28 @@ class InvocationGuard:
             log.exception("%s crashed", call.name)
             crash = f"{call.name} failed inside Fido: {type(error).__name__}: {error}"
             result = _failed("tool_crashed", crash)
-        elapsed = round(1000 * (time.monotonic() - started))
         status = "cancelled" if _is_cancelled() else result.status
-        return replace(result, status=status, duration_ms=elapsed)
+        return replace(result, status=status, duration_ms=stopwatch.elapsed_ms)
+
+
+class _Stopwatch:
+    """How long a tool has run; waiting for a person is not running."""
+
+    def __init__(self) -> None:
+        self._started: float | None = None
+
+    def start(self) -> None:
+        self._started = time.monotonic()
+
+    @property
+    def elapsed_ms(self) -> int:
+        return 0 if self._started is None else round(1000 * (time.monotonic() - self._started))
+
+
+def _cut_short(stopwatch: _Stopwatch) -> ToolResult:
+    """The result of a call whose tool handed in none."""
+    content = failure("cancelled", "The call was cancelled.")
+    return ToolResult(content, "cancelled", duration_ms=stopwatch.elapsed_ms)
 
 
 def _is_cancelled() -> bool:

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from typing import Final
 
+LINE_END: Final = "⏎"
+"""Stands for one where a text is shown on one line."""
 STACK_LIMIT: Final = 4
 """Combining marks kept on one character; living scripts need no more."""
 
@@ -40,6 +42,9 @@ _MARK_BLOCKS: Final = ((0x0300, 0x3100), (0xA600, 0xAC00), (0xFB00, 0xFE30))
 _HIGH_MARK_BLOCKS: Final = ((0x10000, 0x12000), (0x16A00, 0x17000), (0x1BC00, 0x1BD00), (0x1CF00, 0x1F000))
 _ABOVE_LATIN: Final = re.compile(f"[\u0300-\uffff]{{{STACK_LIMIT + 1}}}")
 _ABOVE_BMP: Final = re.compile(f"[\U00010000-\U0001efff]{{{STACK_LIMIT + 1}}}")
+_GAP: Final = re.compile(r"[ \t]*\n\s*|[ \t]{24,}")
+"""A line's end with all white space around it, or blanks that could push something out of sight."""
+_LINE_ENDS_SHOWN: Final = 2
 _SETTLED_LATER: Final = "\r" + _JOINER + _SELECTOR
 _CONTEXT: Final = STACK_LIMIT + 2
 _PICTURES_KEPT: Final = 65_536
@@ -67,8 +72,26 @@ def clean(text: str) -> str:
 def clean_line(text: str, limit: int = 200) -> str:
     """Return `text` cleaned, on one line of at most `limit` characters; `…` marks a cut."""
     cut = text[: limit + 1]
-    line = clean(cut.strip()).replace("\n", " ⏎ ").replace("\t", " ")
+    line = clean(cut.strip()).replace("\n", f" {LINE_END} ").replace("\t", " ")
     return line if len(line) <= limit and len(text) <= limit else line[: limit - 1] + "…"
+
+
+def on_one_line(text: str, limit: int) -> str:
+    """Return a text of several lines on one, so that a person still sees where one ends.
+
+    A gap that could hide what stands behind it is counted. At most `limit` characters; `…` marks a cut.
+    """
+    line = _GAP.sub(_sign, text.strip()).replace("\t", " ")
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _sign(gap: re.Match[str]) -> str:
+    ends = gap[0].count("\n")
+    if not ends:
+        return f"⟨{len(gap[0])} spaces⟩"
+    if ends <= _LINE_ENDS_SHOWN:
+        return f" {LINE_END}" * ends + " "
+    return f" {LINE_END} ⟨{ends - 1} empty lines⟩ {LINE_END} "
 
 
 class StreamCleaner:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import shutil
 import signal
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import pytest
 
 from actors.process_tree import children
 from actors.tools.bash_exec import BashExecInput
-from actors.tools.tool import Invocation
+from actors.tools.tool import Invocation, ToolOutput
 from tests.fakes.launch import Watched, script
 from tests.fakes.shells import Shelled, shelled
 
@@ -127,9 +128,25 @@ async def cancelled_when_ready(here: Shelled, ready: Path) -> float:
     await asyncio.to_thread(ready.read_bytes)
     started = time.monotonic()
     task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
+    assert "[status cancelled" in (await task).content
     return time.monotonic() - started
+
+
+@pytest.mark.report("SH-07")
+def test_a_cancelled_command_hands_in_what_it_had_printed(here: Shelled, tmp_path: Path) -> None:
+    prints = "echo one; echo two >&2; trap 'echo bye; exit' TERM; echo > ready; while :; do :; done"
+
+    async def cancelled() -> ToolOutput:
+        os.mkfifo(tmp_path / "ready")
+        task = asyncio.ensure_future(here.tool.run(BashExecInput(command=prints), Invocation("1")))
+        await asyncio.to_thread((tmp_path / "ready").read_bytes)
+        task.cancel()
+        return await task
+
+    output = here.runner.run(cancelled())
+    assert output.content.startswith("one\ntwo\nbye\n[status cancelled: stopped before its end")
+    assert output.display == "one\ntwo\nbye"
+    assert not output.ok
 
 
 def test_cancelling_one_call_leaves_another_alone(here: Shelled, tmp_path: Path) -> None:
@@ -205,6 +222,47 @@ def test_who_reads_gets_the_end_at_once(here: Shelled, command: str) -> None:
     assert output.ok, output.content
 
 
+@pytest.mark.report("SH-03")
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [
+        ("nano", "./nano 600"),
+        ("vim.tiny", "./vim.tiny 600 | cat"),
+        ("nvim", "./nvim 300 300"),
+        ("watch", "bash -c 'echo first; ./watch 600 > /dev/null; true'"),
+    ],
+)
+def test_a_program_that_wants_a_screen_is_ended_soon_and_told_by_its_name(
+    here: Shelled, tmp_path: Path, program: str, command: str
+) -> None:
+    shutil.copy(shutil.which("sleep") or "", tmp_path / program)  # known by its file; it waits like one
+    output = here.call(command, timeout_ms=60_000)
+    assert f"[status full_screen: {program} draws on a screen and waits for keys" in output.content
+    assert "Use patch to edit" in output.content
+    assert not output.ok
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "script -qec './nano 1' /dev/null",
+        "./nano 1 > log",
+        "./vim.tiny -e nano.sh",
+        "./vim.tiny nano.sh '%s/a/b/ | wq'",
+        "./nano.sh",
+        "exec ./less 1",
+    ],
+)
+def test_what_has_a_screen_or_wants_none_is_left_alone(here: Shelled, tmp_path: Path, command: str) -> None:
+    for program in ("nano", "less"):
+        shutil.copy(shutil.which("sleep") or "", tmp_path / program)
+    shutil.copy(shutil.which("bash") or "", tmp_path / "vim.tiny")
+    (tmp_path / "nano.sh").write_text("#!/bin/sh\nsleep 1\n", encoding="utf-8")
+    (tmp_path / "nano.sh").chmod(0o700)
+    output = here.call(command)
+    assert output.content.endswith("[exit status 0]")
+
+
 def test_calls_can_run_side_by_side(here: Shelled, tmp_path: Path) -> None:
     async def both() -> list[str]:
         os.mkfifo(tmp_path / "meet")
@@ -260,7 +318,7 @@ asyncio.run(main())
 
 
 def test_the_summary_is_one_bounded_line(here: Shelled) -> None:
-    assert here.tool.summary(BashExecInput(command="a\n\n  b")) == "a b"
+    assert here.tool.summary(BashExecInput(command="a\n\n  b")) == "a ⏎ ⏎ b"
     assert len(here.tool.summary(BashExecInput(command="x" * 9999))) == 200
 
 

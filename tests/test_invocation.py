@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import threading
 from typing import ClassVar
 
 import pytest
@@ -87,12 +88,14 @@ class Gate:
 class Watcher:
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []
+        self.results: list[ToolResult] = []
 
     def call_started(self, call: ToolCall, summary: str) -> None:
         self.told.append(("started", call.id))
 
     def call_finished(self, call: ToolCall, result: ToolResult) -> None:
         self.told.append((result.status, call.id))
+        self.results.append(result)
 
 
 def invoke(arguments: str, name: str = "echo", *, cut_off: bool = False) -> tuple[ToolResult, Watcher]:
@@ -216,10 +219,12 @@ def test_a_cancelled_call_is_told_to_the_watcher_and_raised() -> None:
             guard.invoke(ToolCall(id="1", name="echo", arguments='{"text": "wait"}'))
         )
         await echo.waiting.wait()
+        await asyncio.to_thread(threading.Event().wait, 0.002)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
         assert watcher.told == [("started", "1"), ("cancelled", "1")]
+        assert watcher.results[0].duration_ms >= 1
 
     asyncio.run(whole())
 

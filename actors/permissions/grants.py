@@ -8,7 +8,7 @@ from typing import Final, Literal
 from actors.permissions.place_rules import TOP
 from actors.permissions.shell_words import plain_words
 from actors.permissions.subject import Subject
-from ipc.terminal_text import clean_line
+from ipc.terminal_text import clean_line, on_one_line
 
 Table = Literal["tools", "paths", "hosts", "command_lines"]
 LONGEST_LINE: Final = 200
@@ -43,7 +43,7 @@ class Grant:
         match self.table:
             case "command_lines":
                 place = f" in {self.folder}" if self.folder else ""
-                return f"`{_on_one_line(self.name)}`{place}"
+                return f"`{on_one_line(self.name, LONGEST_LINE)}`{place}"
             case "paths":
                 return f"changes of {self.name}"
             case "hosts":
@@ -112,8 +112,3 @@ def _line(command: str) -> str:
 def _survives_a_terminal(name: str) -> bool:
     """Whether a name is the same when a person copies it from a terminal."""
     return bool(name) and clean_line(name, LONGEST_LINE) == name
-
-
-def _on_one_line(line: str) -> str:
-    text = " ".join(line.split())
-    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"

@@ -23,7 +23,7 @@ class Ended:
 
 
 class Call:
-    """Hanging up ends everything that the command has started."""
+    """Hanging up ends everything that the command has started; its runner still replies, unless it has."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
@@ -33,15 +33,22 @@ class Call:
     async def open(cls, ours: socket.socket) -> Self:
         return cls(*await asyncio.open_unix_connection(sock=ours))
 
-    async def hand_over(self, request: Request) -> bool:
-        """Whether a runner has taken the command, which then may have begun."""
+    async def run(self, request: Request, told: Callable[[bytes], None]) -> tuple[bool, Ended | None]:
+        """Hand a command over and wait for its end; null when the runner was lost.
+
+        The first tells whether a runner has taken it, so that it may have begun. `told` gets the last lines
+        meanwhile.
+        """
+        taken = await self._hand_over(request)
+        return taken, await self._ended(told) if taken else None
+
+    async def _hand_over(self, request: Request) -> bool:
         with contextlib.suppress(OSError):
             self._writer.write(json.dumps(request).encode() + b"\n")
             return await self._reader.readline() == TAKEN
         return False
 
-    async def ended(self, told: Callable[[bytes], None]) -> Ended | None:
-        """Wait for the end; null when the runner was lost. `told` gets the last lines meanwhile."""
+    async def _ended(self, told: Callable[[bytes], None]) -> Ended | None:
         try:
             while True:
                 frame = json.loads(await self._reader.readuntil())

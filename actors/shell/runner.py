@@ -9,13 +9,14 @@ import signal
 import socket
 import sys
 import time
-from typing import Final, Literal, NoReturn
+from typing import Final, NoReturn
 
 from actors import process_tree
+from actors.shell.full_screen import wants_screen
 from actors.shell.output import Output
 from actors.shell.signals import Signals
 from actors.shell.start import NotStarted, Unwalled, start
-from actors.shell.wire import TAKEN, Printed, Reply, Request
+from actors.shell.wire import TAKEN, End, Printed, Reply, Request
 from ipc import kernel
 
 DRAIN_S: Final = 0.2
@@ -47,10 +48,12 @@ class Watch:
         self._signals = signals
         self._call = call
         self._kept = Output(request["head"], request["tail"], request["file"])
-        self._end: Literal["exited", "timed_out", "unwalled"] = "exited"
+        self._end: End = "exited"
         self._status: int | None = None
-        self._tell_at = time.monotonic() + SILENT_S
+        self._started = time.monotonic()
+        self._tell_at = self._look_at = self._started + SILENT_S
         self._told = 0
+        self._full_screen = ""
         self._buffer = memoryview(bytearray(_CHUNK))
         self._output, write = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(self._output, False)
@@ -64,25 +67,25 @@ class Watch:
             self._poll.register(fd, select.POLLIN)
 
     def until_end(self) -> Reply | None:
-        """Read until the command ends, its time is up, or the caller hangs up: then there is no reply."""
-        deadline = time.monotonic() + self._request["timeout_s"]
+        """Read until the command ends, or has to; there is no reply when a signal says that we have to."""
+        deadline = self._started + self._request["timeout_s"]
         while self._output_open or self._status is None:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 break
-            for fd, _ in self._poll.poll(1000 * min(left_s, self._tell()) + 1):
+            if self._looks_for_screen():
+                return self._reply(self._ended("full_screen"))
+            for fd, _ in self._poll.poll(1000 * min(left_s, self._tell(), self._look_in()) + 1):
                 if fd == self._output:
                     self._read()
-                elif fd == self._call.fileno() or signal.SIGTERM in self._signals.take():
+                elif fd == self._call.fileno():
+                    return self._reply(self._ended("cancelled"))
+                elif signal.SIGTERM in self._signals.take():
                     process_tree.end_all(GRACE_S)
                     return None
                 elif self._status is None and self._has_ended():
                     deadline = min(deadline, time.monotonic() + DRAIN_S)
-        if self._status is None:
-            ended = process_tree.end_all(GRACE_S)
-            self._read()
-            self._end, self._status = "timed_out", ended.statuses.get(self._command, -signal.SIGKILL)
-        return self._reply(self._status)
+        return self._reply(self._ended("timed_out") if self._status is None else self._status)
 
     def send(self, reply: Reply) -> None:
         """Answer the caller, who may have hung up meanwhile."""
@@ -112,6 +115,27 @@ class Watch:
             os.write(output, f"{error}\n".encode())
         return 0
 
+    def _ended(self, end: End) -> int:
+        """End the command with all that it has started; return its status."""
+        statuses = process_tree.end_all(GRACE_S).statuses
+        self._read()
+        self._end = end
+        return statuses.get(self._command, -signal.SIGKILL) if self._status is None else self._status
+
+    def _look_in(self) -> float:
+        """Seconds until it is time to look whether a program waits for a screen."""
+        return max(0.0, self._look_at - time.monotonic())
+
+    def _looks_for_screen(self) -> bool:
+        """Look, when it is time, whether a program does; every look is as late again as the one before."""
+        now = time.monotonic()
+        if now < self._look_at or self._status is not None:
+            return False
+        self._look_at = now + (now - self._started)
+        running = process_tree.descendants(os.getpid())
+        self._full_screen = next(filter(None, map(wants_screen, running)), "")
+        return bool(self._full_screen)
+
     def _reply(self, status: int) -> Reply:
         process_tree.reap()
         background = [(pid, _name_of(pid)) for pid in process_tree.descendants(os.getpid())]
@@ -120,6 +144,7 @@ class Watch:
         head, tail = self._kept.ends()
         return Reply(
             end=self._end,
+            full_screen=self._full_screen,
             status=status,
             total=self._kept.total,
             head=len(head),

@@ -21,7 +21,7 @@ TAIL_BYTES: Final = 20_000
 OVERTIME_S: Final = 2.0
 """How much longer than its timeout a command's runner may take, to kill and to report."""
 CANCEL_S: Final = 1.0
-"""How long a cancelled command's runner, or a host, may take to end and kill everything."""
+"""How long a cancelled command's runner, or a host, may take to end and kill everything, and to report."""
 LOST_S: Final = 0.1
 """How long a host is watched once a runner of its was lost."""
 ATTEMPTS: Final = 2
@@ -95,24 +95,34 @@ class Shell:
     async def run(self, command: str, folder: str, timeout_s: float, told: Callable[[bytes], None]) -> Ended:
         """Run one command; `told` gets the last lines while it runs. Raises `ShellLost`, `ToolFailure`.
 
-        Cancelled, it returns when every process of the command is dead.
+        Cancelled, it returns when every process of the command is dead: what was printed, where its runner
+        could tell, although the task is cancelled.
         """
         request = self._request(command, folder, timeout_s)
+        try:
+            return await self._run(request, timeout_s, told)
+        finally:
+            self._outputs.clean(request["file"])
+
+    async def _run(self, request: Request, timeout_s: float, told: Callable[[bytes], None]) -> Ended:
         for _ in range(ATTEMPTS):
             call = await Call.open(await self._call())
+            # A task of its own, so that a cancel finds it where it is: a reply may be half read.
+            running = asyncio.ensure_future(call.run(request, told))
             try:
-                async with asyncio.timeout(timeout_s + OVERTIME_S):
-                    taken = await call.hand_over(request)
-                    ended = await call.ended(told) if taken else None
+                done, _ = await asyncio.wait({running}, timeout=timeout_s + OVERTIME_S)
             except asyncio.CancelledError:
-                await self._cancel(call)
-                raise
-            except TimeoutError:
+                ended = await self._cancel(call, running)
+                if ended is None:
+                    raise
+                return ended
+            if not done:
+                running.cancel()
                 call.close()
                 await self._give_up()
-                raise ShellLost from None
+                break
+            taken, ended = running.result()
             if ended is not None:
-                self._outputs.clean(ended.reply["file"])
                 return ended
             call.close()
             if taken:
@@ -161,16 +171,21 @@ class Shell:
             self._calls.close()
         return host
 
-    async def _cancel(self, call: Call) -> None:
-        """Hang up, and wait until the runner does."""
+    async def _cancel(self, call: Call, running: asyncio.Task[tuple[bool, Ended | None]]) -> Ended | None:
+        """Hang up, and wait until the runner has ended everything; null when it does not report."""
         call.hang_up()
+        ended = None
         try:
-            async with asyncio.timeout(CANCEL_S):
-                await call.all_ended()
-        except (TimeoutError, OSError):
-            await self._give_up()
+            done, _ = await asyncio.wait({running}, timeout=CANCEL_S)
+            if done:
+                _, ended = running.result()
+            else:
+                await self._give_up()
         finally:
-            call.close()
+            running.cancel()
+            if ended is None:
+                call.close()
+        return ended
 
     async def _call(self) -> socket.socket:
         """Have a runner at the other end of a socket; a host that was lost is replaced."""

@@ -2,7 +2,7 @@
 
 import re
 import signal
-from typing import Final
+from typing import Final, assert_never
 
 from actors.shell.wire import Reply
 
@@ -20,7 +20,8 @@ _LEAST_NOISE: Final = 8
 _SIGNALS: Final = 64
 """Shells tell a signal as 128 plus its number, which goes up to this."""
 _NO_TERMINAL: Final = re.compile(
-    r"/dev/tty|terminal is required|not a (tty|terminal)|no tty present|Inappropriate ioctl for device"
+    r"/dev/tty|terminal is required|not (to |from )?a (tty|terminal)|no tty present"
+    r"|Inappropriate ioctl for device"
     r"|terminal prompts disabled|could not read (Username|Password|Passphrase)|Host key verification failed"
     r"|Permission denied \([a-z,-]*publickey|EOF when reading a line|EOFError",
     re.IGNORECASE,
@@ -122,18 +123,33 @@ def _whole_lines(head: bytes, tail: bytes) -> tuple[bytes, bytes]:
 
 def _end(reply: Reply, timeout_ms: int) -> list[str]:
     notes = [] if reply["total"] else ["[no output]"]
-    if reply["end"] != "timed_out":
-        return [*notes, f"[{described(reply['status'])}]"]
-    return [
-        *notes,
-        f"[status timed_out: not done after {timeout_ms:,} ms, so it was killed with everything it had "
-        "started. Raise timeout_ms, or start what is meant to stay with & and its output in a file.]",
-    ]
+    match reply["end"]:
+        case "exited" | "unwalled":
+            how = described(reply["status"])
+        case "timed_out":
+            how = (
+                f"status timed_out: not done after {timeout_ms:,} ms, so it was killed with all it had "
+                "started. Raise timeout_ms, or start what is meant to stay with & and its output in a file."
+            )
+        case "cancelled":
+            how = (
+                "status cancelled: stopped before its end, with everything it had started. "
+                "What it had changed by then is changed."
+            )
+        case "full_screen":
+            how = (
+                f"status full_screen: {reply['full_screen']} draws on a screen and waits for keys, and no "
+                "command has either, so it was ended with all else. Use patch to edit, read_file to read, "
+                "and what prints and ends by itself, such as the command that watch repeats."
+            )
+        case other:
+            assert_never(other)
+    return [*notes, f"[{how}]"]
 
 
 def _hints(reply: Reply, text: str, walled: bool) -> list[str]:
     """Why it may have failed, where that lies in how commands are run."""
-    if reply["status"] == 0:
+    if reply["status"] == 0 or reply["end"] in ("cancelled", "full_screen"):
         return []
     hints = []
     if _NO_TERMINAL.search(text):

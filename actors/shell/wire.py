@@ -2,13 +2,19 @@
 
 The shell sends `Request` as a line of JSON. The runner answers `TAKEN`, then `Printed` every now and then,
 and in the end `Reply`, each a line of JSON with the bytes that it announces behind it. It closes its end
-when nothing of the command runs any more; when the shell hangs up before, it ends everything first.
+when nothing of the command runs any more. When the shell hangs up before, it ends everything first, and if
+it has not replied yet, it then does.
 """
 
 from typing import Final, Literal, TypedDict
 
 TAKEN: Final = b"taken\n"
 """From here on the command may have begun."""
+
+
+End = Literal["exited", "timed_out", "cancelled", "full_screen", "unwalled"]
+"""How a command ended. `full_screen`: it was ended, since it wants a screen to draw on and keys.
+`unwalled`: it was not started, since the kernel refused the wall; the output says why."""
 
 
 class Request(TypedDict):
@@ -53,8 +59,9 @@ class Printed(TypedDict):
 class Reply(TypedDict):
     """How it ended. The output's `head` bytes, then its `tail` bytes follow the line."""
 
-    end: Literal["exited", "timed_out", "unwalled"]
-    """`unwalled`: it was not started, since the kernel refused the wall; the output says why."""
+    end: End
+    full_screen: str
+    """Name of the program that wants a screen; empty unless it was ended for that."""
     status: int
     """Exit status, or minus the number of the signal."""
     total: int

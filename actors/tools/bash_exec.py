@@ -17,6 +17,7 @@ from actors.shell.wall import unwalled
 from actors.tools.snapshots import Snapshots
 from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOutput
 from ipc.messages import AnyFact, Job, ToolPrinted
+from ipc.terminal_text import on_one_line
 
 DEFAULT_TIMEOUT_MS: Final = 120_000
 MAX_TIMEOUT_MS: Final = 600_000
@@ -56,8 +57,7 @@ class BashExec:
         self._publish = publish
 
     def summary(self, given: BashExecInput) -> str:
-        line = " ".join(given.command.split())
-        return line if len(line) <= LONGEST_SUMMARY else line[: LONGEST_SUMMARY - 1] + "…"
+        return on_one_line(given.command, LONGEST_SUMMARY)
 
     async def run(self, given: BashExecInput, invocation: Invocation) -> ToolOutput:
         _refuse_impossible(given.command)
@@ -101,7 +101,9 @@ class BashExec:
             raise unwalled(f"The kernel refused the wall around the command, so it was not run: {reason}.")
         succeeded = reply["end"] == "exited" and reply["status"] == 0
         text = told(reply, ended.output, timeout_ms, walled=self._shell.walled)
-        return ToolOutput(text, ok=succeeded)
+        # Whoever stopped it knows that; what they want to see is how far it was.
+        display = last_lines(ended.output) if reply["end"] == "cancelled" else ""
+        return ToolOutput(text, display, ok=succeeded)
 
     def _folder(self, cwd: str) -> str:
         folder = self._workspace.resolve_inside(cwd)
