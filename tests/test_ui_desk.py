@@ -247,9 +247,10 @@ def test_a_compaction_can_be_stopped() -> None:
 def test_an_undo_is_said_until_it_is_done() -> None:
     desk = Desk()
     for command in ("/undo", "/redo"):
-        desk.submit(idle(), command)
+        (order,) = desk.submit(idle(), command)
         assert desk.message is not None
-        desk.done()
+        assert isinstance(order, UndoTurn | RedoTurn)
+        desk.done(order)
         assert desk.message is None
 
 

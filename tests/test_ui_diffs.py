@@ -54,6 +54,8 @@ def test_what_is_no_line_of_the_file_is_a_remark() -> None:
 def test_a_change_is_one_line_with_its_size_and_its_diff_on_a_key(columns: int) -> None:
     desk = patched(columns, "--- a.py\n+++ a.py\n@@ -1,2 +1,3 @@\n kept\n-old\n+new\n+more")
     assert "+2 -1" in desk.line_with("✓ patch a.py")
+    endless = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file"
+    assert "+1 -1" in patched(80, endless).line_with("✓ patch a.py")
     assert "old" not in desk.text
     desk.press("f3")
     left = [" ".join(line.split("│")[0].split()) for line in desk.lines]

@@ -2,7 +2,16 @@
 
 import pytest
 
-from ipc.messages import JobsChanged, StopJob, ToolFinished, ToolPrinted, ToolStarted, TurnStarted
+from ipc.messages import (
+    JobsChanged,
+    Problem,
+    StopJob,
+    ToolFinished,
+    ToolPrinted,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
 from tests.fakes.facts import jobs, session, usage
 from tests.fakes.screen import Desktop
 from ui.state import apply, rebuild
@@ -51,6 +60,21 @@ def test_a_tail_moves_on_and_is_gone_when_the_command_ends() -> None:
     assert "failed" in running().tell(printed("one"), ended("error", "exit status 2")).line_with("bash_exec")
 
 
+def test_of_a_command_that_was_stopped_the_last_lines_and_the_time_stay() -> None:
+    desk = running().tell(printed("one\ntwo"), ended("cancelled", "".join(f"line {at}\n" for at in range(9))))
+    assert "9 ms" in desk.line_with("cancelled")
+    assert "    line 4" in desk.text
+    assert "    line 8" in desk.text
+    assert "line 3" not in desk.text
+
+
+def test_of_a_call_that_was_given_up_no_time_is_made_up_and_its_last_lines_stay() -> None:
+    lost = TurnFinished(turn=1, status="failed", final_text="", problem=Problem(code="x", message="Lost."))
+    desk = running().tell(printed("one\ntwo"), lost)
+    assert " ms" not in desk.line_with("cancelled")
+    assert "    two" in desk.text
+
+
 def test_a_tail_belongs_to_its_call() -> None:
     desk = running().tell(
         ToolStarted(call_id="2", name="delegate", summary="Look"), printed("from the command")
@@ -95,9 +119,10 @@ def test_jobs_lists_what_runs_by_number_command_start_and_process(columns: int) 
 def test_a_job_is_stopped_by_its_number() -> None:
     desk = Desktop().tell(session(), jobs(SERVER, WATCH)).type("/jobs stop 2").press("enter")
     assert desk.orders == [StopJob(pid=4712)]
-    assert "Stopping the job." in desk.text
-    desk.view.desk.done()
-    assert "Stopping" not in desk.text
+    assert f"Stopping job 2: {WATCH}" in desk.text
+    desk.tell(jobs(SERVER))
+    desk.view.desk.done(StopJob(pid=4712))
+    assert f"Stopped job 2: {WATCH}" in desk.text
 
 
 @pytest.mark.parametrize("number", ["", " 3", " 0", " -1", " one", " 1 2", " ²", " 99999999999"])

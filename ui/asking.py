@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ipc.messages import AskRaised, Decision
+from ipc.terminal_text import LINE_END, on_one_line
 from ui.diffs import creates, shows_diff
 
 GRACE_S: Final = 0.5
@@ -62,7 +63,7 @@ def title(ask: AskRaised) -> str:
     where = "" if subject != ask.title else _where(ask)
     if ask.kind == "approval" and ask.tool in _DOES and where is not None:
         return f"{_DOES[ask.tool]}{where}?"
-    return "" if subject.strip() == " ".join(ask.body.split()) else ask.title
+    return "" if _words(subject) == _words(ask.body) else ask.title
 
 
 def _where(ask: AskRaised) -> str | None:
@@ -70,11 +71,16 @@ def _where(ask: AskRaised) -> str | None:
 
     A folder can have any name: only what is followed by the beginning of the body is one.
     """
-    said = " ".join(ask.body.split())
+    said = _words(ask.body)
     for colon in re.finditer(": ", ask.title):
-        if said.startswith(ask.title[colon.end() :].removesuffix("…")):
+        if said.startswith(_words(ask.title[colon.end() :].removesuffix("…"))):
             return ask.title[: colon.start()].removeprefix(ask.tool)
     return None
+
+
+def _words(text: str) -> str:
+    """Return a text to compare with another, whichever way its lines are divided."""
+    return " ".join(on_one_line(text, len(text) + 1).replace(LINE_END, " ").split())
 
 
 def body(ask: AskRaised) -> str:

@@ -203,7 +203,7 @@ class Transcript:
     def abandon_tools(self) -> None:
         """Mark calls that will get no result any more."""
         for call_id, block in list(self.running.items()):
-            self.finish_tool(call_id, block.name, "cancelled", 0, "")
+            self.finish_tool(call_id, block.name, "cancelled", 0, "\n".join(block.tail))
 
     def _last_is(self, *kinds: type[Block]) -> bool:
         return bool(self.blocks) and isinstance(self.blocks[-1], kinds)

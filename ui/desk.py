@@ -66,7 +66,6 @@ SILENT: Final = (
     f"Wait, or press {keys.shown('interrupt')} twice to leave."
 )
 """Said for as long as it is so."""
-_STOPPING_JOB: Final = Message("info", "Stopping the job.")
 _UNDOING: Final = Message("info", "Taking the last changes back.")
 _REDOING: Final = Message("info", "Making the changes again.")
 
@@ -93,6 +92,8 @@ class Desk:
     """Asks whose answer is on its way."""
     held: bool = False
     """Whether the next message waits because the parent was still busy; whoever asks again clears it."""
+    _stopping_jobs: dict[int, str] = field(default_factory=dict)
+    """Jobs that are asked to end, as a person calls them, by process."""
     _turn_seen: int = 0
     _leave_until: float = float("-inf")
     _dropped: int = 0
@@ -195,9 +196,11 @@ class Desk:
         """Return the last queued message to the composer; empty when there is none."""
         return self.queue.pop() if self.queue else ""
 
-    def done(self) -> None:
-        """Note that what was being done is done; the parent says what it was."""
-        if self.message in (_UNDOING, _REDOING, _STOPPING_JOB):
+    def done(self, order: Send) -> None:
+        """Note that what was ordered is done; where the parent does not say so itself, say it."""
+        if isinstance(order, StopJob):
+            self.message = Message("info", f"Stopped {self._stopping_jobs.pop(order.pid, 'the job')}.")
+        elif self.message in (_UNDOING, _REDOING):
             self.message = None
 
     def failed(self, order: Send, code: str, message: str, next_step: str) -> str:
@@ -250,7 +253,8 @@ class Desk:
                 "warning", f"There is no job {number!r}. Running: {which}; /jobs lists them."
             )
             return []
-        self.message = _STOPPING_JOB
+        self._stopping_jobs[job.pid] = f"job {int(number)}: {job.command}"
+        self.message = Message("info", f"Stopping {self._stopping_jobs[job.pid]}")
         return [StopJob(pid=job.pid)]
 
     def _local(self, command: keys.LocalCommand, words: str, state: ViewState) -> list[Order]:

@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 _HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 
+NO_BREAK: Final = "\\ No newline at end of file"
+"""The remark behind a last line that has no end."""
 _DIFFING: Final = ("patch",)
 _MOST_READ: Final = 64 * 1024
 

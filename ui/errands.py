@@ -108,7 +108,7 @@ class Errands:
                 if self._view.desk.recall is not None:
                     self._view.desk.recall.fill(sessions, self._view.wall())
             case Accepted():
-                self._view.desk.done()
+                self._view.desk.done(order)
                 if isinstance(order, OpenSession):
                     self._loop.call_later(OPEN_S, self._opened_late, order.session_id)
             case _:

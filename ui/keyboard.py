@@ -4,6 +4,7 @@ from ipc.messages import SettleAsk
 from ui import keys
 from ui.desk import Order
 from ui.screen import Screen
+from ui.widgets.approval import AskForm
 from ui.widgets.recall import RecallList
 from ui.widgets.row import Size
 
@@ -40,11 +41,22 @@ class Keyboard:
         if form is not None and answering:
             answer = form.answer_key(size[0], key)
             if isinstance(answer, SettleAsk):
-                return desk.settle(answer)
+                return self._settle(form, answer)
             return [] if answer is None else self._beside(size, key, action)
         if form is not None:
             form.grace.typed(self._view.clock())
         return self._beside(size, key, action)
+
+    def _settle(self, form: AskForm, answer: SettleAsk) -> list[Order]:
+        """Give an answer; a local command that was written as one is carried out, and the ask stays open."""
+        desk = self._view.desk
+        entered = keys.local_command(answer.text) if form.answering == "writing" else None
+        if entered is not None and entered.command is not None:
+            form.drop_sentence()
+            return desk.submit(self._view.state, answer.text)
+        if entered is not None and keys.nearest(entered.line) and not desk.knows(answer.text):
+            return []
+        return desk.settle(answer)
 
     def _in_overlay(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
         desk, overlay = self._view.desk, self._screen.overlay

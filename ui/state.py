@@ -218,7 +218,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.transcript.start_tool(call_id, cleaned.line(name, 40), cleaned.line(summary), now)
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
             outcome, said = _outcome(name, status, fact.display)
-            detail = "" if outcome == "ok" else cleaned.first_lines(said)
+            detail = _detail(outcome, said)
             diff = diff_lines(steady(said)) if outcome == "ok" and shows_diff(name) else ()
             talk.transcript.finish_tool(call_id, cleaned.line(name, 40), outcome, duration_ms, detail, diff)
         case AskRaised():
@@ -264,6 +264,13 @@ def _outcome(name: str, status: ToolStatus, display: str) -> tuple[Outcome, str]
     if status == "cancelled":  # which says it all
         return status, ""
     return ("partial" if status == "ok" and word == "partial" else status), said
+
+
+def _detail(outcome: Outcome, said: str) -> str:
+    """Return the lines that stay below a call: why it went wrong, or how far it was when it was stopped."""
+    if outcome == "ok":
+        return ""
+    return "\n".join(cleaned.last_lines(said)) if outcome == "cancelled" else cleaned.first_lines(said)
 
 
 def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float | None) -> Activity:

@@ -8,18 +8,20 @@ from typing import Final
 
 import urwid
 
+from ipc.terminal_text import LINE_END
+
 _ENTER, _LINE_FEED, _ESCAPE = 13, 10, 27
 ESCAPE_S: Final = 0.03
 """How long an Esc may turn out to begin another key. A terminal sends a key in one write; 0.125 s were
 more than all else that a cancel takes."""
 
 _ABOVE_ASCII: Final = re.compile("[^\x00-\x7f]+")
-_LOOKS_LIKE: Final = str.maketrans("‘’“”–—…•→←✓✗─│", "''\"\"--~*><+x-|")
+_LOOKS_LIKE: Final = str.maketrans("‘’“”–—…•→←✓✗─│⟨⟩", "''\"\"--~*><+x-|<>")
 
 
 def in_ascii(text: str) -> str:
     """Return `text` in ASCII, each stretch of other characters as wide as it was laid out."""
-    return _ABOVE_ASCII.sub(_replaced, text.translate(_LOOKS_LIKE))
+    return _ABOVE_ASCII.sub(_replaced, text.replace(f"{LINE_END} ", r"\n").translate(_LOOKS_LIKE))
 
 
 def _replaced(found: re.Match[str]) -> str:

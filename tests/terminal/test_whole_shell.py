@@ -9,7 +9,7 @@ from tests.fakes.fido import Home, wait_until
 from tests.fakes.scene import Start, leave
 from tests.fakes.scripted_server import ScriptedServer
 from tests.fakes.terminal import ENTER, ESC
-from tests.terminal.test_whole_sessions import until_shown
+from tests.terminal.test_whole_sessions import suspend, until_shown
 
 STAYS = "echo starting; echo serving; until [ -e go ]; do sleep 0.05; done; echo over"
 
@@ -29,6 +29,25 @@ def test_a_command_that_stays_shows_what_it_prints_while_it_runs(
     leave(program, at)
 
 
+def test_of_a_command_that_is_stopped_the_output_stays_for_the_person_and_the_model(
+    at: Home, start: Start, server: ScriptedServer
+) -> None:
+    server.add(call("bash_exec", {"command": "echo starting; echo serving; sleep 600"}), say("As you wish."))
+    program = start("--mode", "yolo", "Run it")
+    until_shown(program, "    serving")
+    program.type(ESC)
+    until_shown(program, "cancelled", "Cancelled.", "    serving", "ready")
+    assert " 0 ms" not in program.text
+    program.type("Go on" + ENTER)
+    until_shown(program, "As you wish.")
+    told = next(message for message in server.requests[-1].messages if message["role"] == "tool")
+    assert told["content"].startswith("starting\nserving\n[status cancelled")
+    come_back = suspend(program, at)
+    again = start(*come_back)
+    until_shown(again, "    serving", "As you wish.")
+    leave(again, at)
+
+
 def test_what_a_command_leaves_running_is_counted_listed_and_stopped(
     at: Home, start: Start, tmp_path: Path, server: ScriptedServer
 ) -> None:
@@ -43,6 +62,7 @@ def test_what_a_command_leaves_running_is_counted_listed_and_stopped(
     program.until(lambda: "Running in the background" not in program.text, "the list to be closed")
     program.type("/jobs stop 1" + ENTER)
     program.until(lambda: "1 job" not in program.text, "no job to be left")
+    until_shown(program, "Stopped job 1")
     assert (tmp_path / "ended").exists()
     program.type("/jobs" + ENTER)
     until_shown(program, "Nothing runs in the background.")

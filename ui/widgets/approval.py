@@ -14,10 +14,11 @@ from ui.theme import Glyphs
 from ui.view import View
 from ui.widgets.composer import LineEditor
 from ui.widgets.diff import diff_text
-from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, hanging, width
+from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, cut_rows, hanging, width
 
 _AROUND_CHOICES: Final = 5
 """Rows that head, title and a useful part of the body take; with less, only the chosen answer is shown."""
+_LABEL_ROWS: Final = 2
 _MARGIN: Final = 2
 
 
@@ -56,6 +57,10 @@ class AskForm(urwid.Widget):
     def pasting(self) -> bool:
         """Whether a paste is coming into the sentence."""
         return self._editor is not None and self._editor.pasting
+
+    def drop_sentence(self) -> None:
+        """Go back to the choices: what was written is meant for somebody else."""
+        self._editor = None
 
     def rows(self, size: Size, focus: bool = False) -> int:
         return min(self.limit, sum(rows for _, rows, _ in self._layout(size[0])))
@@ -160,10 +165,17 @@ class AskForm(urwid.Widget):
     def _all_choices(self, columns: int) -> list[AbstractFlowWidget]:
         """Return a widget for each choice: in full where there is room, else each in one row."""
         each = range(len(self._choices))
-        full: list[AbstractFlowWidget] = [hanging(*self._choice(at)) for at in each]
+        full: list[AbstractFlowWidget] = [self._full_choice(at, columns) for at in each]
         if sum(widget.rows((columns,)) for widget in full) + _AROUND_CHOICES <= self.limit:
             return full
         return [self._row(functools.partial(self._choice_row, at)) for at in each]
+
+    def _full_choice(self, at: int, columns: int) -> AbstractFlowWidget:
+        """Draw a choice in full; what one of an approval repeats of the body leaves that its room."""
+        number, (role, label) = self._choice(at)
+        if self.ask.kind == "approval":
+            label = cut_rows(label, columns - width(number[1]), _LABEL_ROWS, self._view.glyphs.ellipsis)
+        return hanging(number, (role, label))
 
     def _choice_row(self, at: int, columns: int) -> Content:
         return self._choice(at), []

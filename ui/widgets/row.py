@@ -61,6 +61,15 @@ def cut_parts(parts: Sequence[Part], columns: int, ellipsis: str) -> list[Part]:
     return [*row, (row[-1][0], ellipsis)] if shown else []
 
 
+def cut_rows(text: str, columns: int, rows: int, ellipsis: str) -> str:
+    """Return as much of a text as fits into so many rows when it is wrapped."""
+    lines = urwid.Text(text).get_line_translation(columns)
+    if len(lines) <= rows:
+        return text
+    last = lines[rows - 1][0][1]  # where its first segment begins
+    return text[:last] + cut(text[last:], columns, ellipsis)
+
+
 class Row(urwid.Widget):
     """A flow widget one row high. `content` gives its left and right part for a width.
 

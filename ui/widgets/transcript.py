@@ -9,6 +9,7 @@ from urwid.widget.widget import AbstractFlowWidget
 
 from ui import figures
 from ui.blocks import Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock, Transcript
+from ui.diffs import NO_BREAK
 from ui.theme import Glyphs, Role
 from ui.view import View
 from ui.widgets.diff import diff_text
@@ -246,7 +247,7 @@ def _tool(block: ToolBlock, view: View) -> AbstractFlowWidget:
 def _changes(block: ToolBlock) -> list[Part]:
     """Count the lines that a call has added and removed; of a diff that was cut nobody knows."""
     signs = Counter(line.sign for line in block.diff)
-    if not block.diff or any(line.text for line in block.diff if not line.sign):
+    if not block.diff or any(line.text for line in block.diff if not line.sign and line.text != NO_BREAK):
         return []
     return [("added", f"+{signs['+']} "), ("removed", f"-{signs['-']} ")]
 
@@ -265,7 +266,9 @@ def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
             took = "" if since is None else figures.clock(view.clock() - since)
         else:
             sign = (_TOOL_ROLE[block.status], f"  {glyphs.tool[block.status]} ")
-            took = figures.duration(block.duration_ms)
+            # of a call that was given up nobody knows how long it ran
+            known = block.duration_ms or block.status != "cancelled"
+            took = figures.duration(block.duration_ms) if known else ""
         more = "+" if block.status is None and block.longer else " "
         left: list[Part] = [sign, ("strong", block.name), (None, " " + block.summary)]
         right: list[Part] = [("dim", f" {took:>7}{more}")]
