@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Final, Literal
 
 from actors.permissions.program_words import (
@@ -17,9 +18,11 @@ from actors.permissions.program_words import (
 from actors.permissions.programs import (
     FROM_INPUT,
     INTERPRETERS,
+    NAMING,
     SHELLS,
     SOURCING,
     STARTING_SHELLS,
+    VALUED_BY_SHELLS,
     program_name,
 )
 from actors.permissions.shell_line import Line, SimpleCommand, read_line
@@ -178,7 +181,7 @@ def _match(rule: CommandRule, reach: Iterable[Sequence[str | None]], texts: Iter
 
 def _texts_for(command: SimpleCommand, line: Line, whole: str) -> tuple[str, ...]:
     """What a command could take for another command, in whatever form: none for one that only prints."""
-    if is_printing(command.words):
+    if is_printing(command.words) and not any(NAMING & set(each.words[:1]) for each in line.commands):
         return ()
     words = " ".join(word for word in command.words[1:] if word is not None)
     return words, command.text, line.loose if line.is_plain and not command.is_fed else whole
@@ -239,7 +242,8 @@ def _starts_shell(words: Sequence[str | None], names: set[str]) -> bool:
 
 def _is_bare_shell(words: Sequence[str | None]) -> bool:
     """Whether a shell among these words reads its commands from somewhere else."""
-    operands = [word for word in words[1:] if word is not None and not word.startswith("-")]
+    plain = (word for before, word in pairwise(words) if before not in VALUED_BY_SHELLS and word is not None)
+    operands = [word for word in plain if not word.startswith(("-", "+"))]
     operands = [word for word in operands if program_name(word) not in SHELLS | SOURCING]
     is_device = any(word.startswith(("/dev/", "/proc/")) for word in operands)
     return not operands or is_device or any(word in ("-s", "-i") for word in words)

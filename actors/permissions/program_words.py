@@ -31,6 +31,8 @@ Words = Sequence[str | None]
 _INPUT_OPTION: Final = re.compile(r"-[0rt]+|--null|--no-run-if-empty|-[nPL]\d+|-I(?:\{\}|%)")
 _INPUT_VALUED: Final = {"-n": re.compile(r"\d+"), "-P": re.compile(r"\d+"), "-L": re.compile(r"\d+")}
 _INPUT_VALUED["-I"] = re.compile(r"\{\}|%")
+_SUBSCRIPTED_BY_WORDS: Final = SUBSCRIPTED & {"[", "let", "mapfile", "printf", "read", "test", "unset"}
+"""Of these, those in which a word that only the shell knows is seldom anything but a trick."""
 _GLUED: Final = re.compile(r"(?:^|(?<=[\s'\"]))-[A-Za-z]")
 
 
@@ -66,6 +68,8 @@ def hides(words: Words) -> bool:
         return name != "xargs" or not is_printing((*_behind_xargs(words), None))
     if name in SUBSCRIPTED and _has_live_subscript(words):
         return True
+    if name in _SUBSCRIPTED_BY_WORDS and None in words and changes_shell(words):
+        return True
     if name in SETTING | {"printf"} and any(word and GOVERNING.fullmatch(word) for word in words[1:]):
         return changes_shell(words) and name != "export"
     sets = (found for word in words if word and (found := GOVERNING_SET.search(word)))
@@ -99,6 +103,8 @@ def writes(words: Words, known: int) -> bool:
     """
     if not words or words[0] is None or (table := WRITING.get(program_name(words[0]))) is None:
         return False
+    if program_name(words[0]) == "git" and hides(words):
+        return True
     options = words[known : words.index("--", known) if "--" in words[known:] else None]
     short = (word for word in options if word and word.startswith("-") and not word.startswith("--"))
     return (
@@ -167,7 +173,7 @@ def _behind_xargs(words: Words) -> Words:
             at += 1
         else:
             return ()
-    return words[at:]
+    return words[at:] or ("echo",)
 
 
 def _has_live_subscript(words: Words) -> bool:

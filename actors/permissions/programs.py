@@ -78,6 +78,9 @@ SETTING: Final = frozenset(
     }
 )  # fmt: skip
 """Builtins that change what the words behind them mean: variables, names, options of the shell."""
+NAMING: Final = frozenset({"alias", "enable", "hash"})
+"""Builtins that give a known name another meaning."""
+VALUED_BY_SHELLS: Final = frozenset({"-o", "-O", "+o", "+O", "--rcfile", "--init-file"})
 SUBSCRIPTED: Final = SETTING | {"[", "printf", "test"}
 """Builtins that run a substitution in the subscript of a variable, quoted or not: `a[$(id)]`."""
 SUBSTITUTION: Final = re.compile(r"`|\$\(")
@@ -108,11 +111,11 @@ WRITING: Final[Mapping[str, Writing]] = MappingProxyType(
         "file": Writing(("--compile",), clustered="C"),
         "git": Writing(
             (
-                "--config-env", "--config", "--exec", "--exec-path", "--ext-diff", "--extcmd",
+                "--config", "--exec", "--exec-path", "--ext-diff", "--extcmd",
                 "--open-files-in-pager", "--output", "--output-directory", "--receive-pack", "--textconv",
                 "--upload-pack",
             ),
-            short="oOcx",
+            short="oOx",
         ),
         "less": Writing(("--log-file", "--LOG-FILE"), clustered="oO"),
         "man": Writing(("--pager", "--html"), clustered="PH"),

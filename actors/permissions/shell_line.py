@@ -67,6 +67,7 @@ _DEAD: Final = {"raw_string": b"\0", "ansi_c_string": b"\\", "comment": b"`"}
 """Syntax in which the shell sees nothing, unless this stands in it."""
 _SETTING: Final = frozenset({"for_statement", "select_statement", "variable_assignment"})
 _LOOSE: Final = frozenset({"heredoc_redirect", "herestring_redirect", "variable_assignment"})
+_CODE: Final = re.compile(rb"\\[xuUc0-7]")
 _COPYING: Final = frozenset({">&", "<&"})
 _NOWHERE: Final = "/dev/null"
 _NEW_LINE: Final = 10
@@ -212,7 +213,7 @@ class _Reader:
         elif kind == "heredoc_redirect":
             self._explain_document(node)
         elif is_value:
-            return
+            self.is_clear = self.is_clear and not _becomes_other(kind, self._data[start:end])
         elif kind in ("word", "string_content"):
             self._explained.is_text(start, end, in_quotes=kind == "string_content")
         elif kind in _DEAD and _DEAD[kind] not in self._data[start:end]:
@@ -254,7 +255,10 @@ class _Reader:
             return self._redirected(place)
         if node.type == "pipeline":
             return (_Place(child, place.is_fed or at > 0) for at, child in enumerate(node.children))
-        return (_Place(child, place.is_fed) for child in node.children)
+        is_fed = place.is_fed or (
+            node.type == "process_substitution" and self._data.startswith(b">", node.start_byte)
+        )
+        return (_Place(child, is_fed) for child in node.children)
 
     def _redirected(self, place: _Place) -> Iterator[_Place]:
         body = place.node.child_by_field_name("body")
@@ -317,3 +321,8 @@ class _Reader:
 
     def _text(self, node: "Node") -> str:
         return self._data[node.start_byte : node.end_byte].decode(errors="replace")
+
+
+def _becomes_other(kind: str, text: bytes) -> bool:
+    """Whether a value is written in a way that hides what it is: with escapes outside of double quotes."""
+    return (kind == "word" and b"\\" in text) or (kind == "ansi_c_string" and bool(_CODE.search(text)))
