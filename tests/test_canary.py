@@ -1,6 +1,7 @@
 """Canaries: secrets of every source are planted, then looked for in every byte written, sent and printed."""
 
 import json
+import os
 import stat
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,8 @@ from typing import Final
 import pytest
 
 from actors.secrets.redactor import Redactor
+from actors.settings.layers import SettingsError
+from actors.settings.settings import load
 from tests.fakes.chat_script import Step, call, calls, gate, parent, say, status, subagent
 from tests.fakes.fido import DEADLINE_S, GUARD, Finished, Home, home
 from tests.fakes.scripted_server import ScriptedServer
@@ -21,6 +24,8 @@ COOKIE: Final = "canary-of-a-cookie-0004"
 ALL: Final = (KEY, HEADER, PASSWORD, COOKIE)
 RESULT = json.dumps({"status": "completed", "summary": f"It is {KEY}.", "findings": []})
 ITEMS = [{"id": "look", "title": f"Look at {KEY}", "status": "in_progress", "next_action": HEADER}]
+ESCAPED: Final = json.dumps({"reason": HEADER, "items": ITEMS}).replace("canary", "\\u0063anar\\u0079")
+"""A call whose arguments hold the secrets, and not as they are."""
 
 
 @pytest.fixture
@@ -104,7 +109,7 @@ def leaking_turn() -> list[Step]:
             call("bash_exec", {"command": 'cat .env "$XDG_CONFIG_HOME/fido/config.toml"; env; base64 .env'}),
             call("websearch", {"query": KEY}),
             call("patch", {"path": "b.txt", "old_text": "", "new_text": f"{KEY}\n"}),
-            call("update_plan", {"reason": HEADER, "items": ITEMS}),
+            call("update_plan", ESCAPED),
             call(KEY, {"path": KEY}),
         ], when=parent),
         call("delegate", {"task": f"Find {KEY}"}, when=parent),
@@ -130,6 +135,13 @@ def test_no_canary_is_found_whatever_a_server_a_model_and_tools_tell(
     assert {each["authorization"] for each in headers} == {f"Bearer {KEY}"}
     assert {each["x-api-key"] for each in headers} == {HEADER}
     assert "[redacted key]" in (workspace / "b.txt").read_text(encoding="utf-8")
+    assert "Look at [redacted key]" in (workspace / ".fido-plan.json").read_text(encoding="utf-8")
+    names = [
+        each["function"]["name"]
+        for message in server.requests[-1].messages
+        for each in message.get("tool_calls", ())
+    ]
+    assert "redacted_key" in names, names
 
     server.add(say(f"Again {KEY}"))
     again = fido(at, workspace, "And again", "--output-format", "json", "--session", "s")
@@ -137,48 +149,58 @@ def test_no_canary_is_found_whatever_a_server_a_model_and_tools_tell(
     assert sightings(at, workspace, seen.out, seen.err, again.out, again.err, *sent(server)) == []
 
 
-BAD_KEY = f"{KEY} with a space"
-
-
 @pytest.mark.report("SEC-01")
-@pytest.mark.parametrize("form", ["text", "stream-json"])
-def test_no_canary_is_found_when_a_key_is_refused(
-    at: Home, workspace: Path, server: ScriptedServer, form: str
-) -> None:
+def test_no_canary_is_found_when_a_key_is_refused(at: Home, workspace: Path, server: ScriptedServer) -> None:
     (at.folder / "key").write_text(f"{KEY}\n", encoding="utf-8")
     (at.folder / "key").chmod(0o600)
     configured(at, server.base_url, f'api_key_file = "{at.folder}/key"')
     words = f"Incorrect API key provided: {KEY}; sent were Authorization: Bearer {KEY}, X-API-Key: {HEADER}"
     body = json.dumps({"error": {"message": words, "code": "invalid_api_key"}}).encode()
     server.add(status(401, {"Set-Cookie": f"session={COOKIE}; HttpOnly"}, body=body))
-    done = fido(at, workspace, "hello", "--output-format", form)
+    done = fido(at, workspace, "hello", "--output-format", "stream-json")
     assert done.status == 1
     assert "refuses the key" in done.out + done.err
     assert sightings(at, workspace, done.out, done.err, *sent(server)) == []
 
 
+TELLING: Final = f"""api_key_command = "echo '{KEY}'; echo '{KEY}' >&2; false\""""
+
+
 @pytest.mark.report("SEC-01")
 @pytest.mark.parametrize(
-    ("url", "key", "told"),
+    ("key", "status", "told"),
     [
-        ("http://127.0.0.1:9", f'api_key = "{KEY}"', "No connection to http://127.0.0.1:9"),
-        ("http://127.0.0.1:9", f'api_key = "{BAD_KEY}"', "no HTTP header can carry"),
-        ("http://127.0.0.1:9", f'api_key = "{KEY}', "is not TOML"),
-        (
-            "http://127.0.0.1:9",
-            f"api_key_command = \"echo '{KEY}'; echo '{KEY}' >&2; false\"",
-            "with status 1",
-        ),
+        (f'api_key = "{KEY}"', 1, "No connection to http://127.0.0.1:9"),
+        (TELLING, 2, "ended with status 1"),
     ],
+    ids=["no server", "no key"],
 )
-def test_no_canary_is_found_when_something_is_wrong_with_a_key(
-    at: Home, workspace: Path, url: str, key: str, told: str
+def test_no_canary_is_found_when_a_run_can_not_be(
+    at: Home, workspace: Path, key: str, status: int, told: str
 ) -> None:
-    configured(at, url, f"retry_attempts = 1\n{key}")
+    configured(at, "http://127.0.0.1:9", f"retry_attempts = 1\n{key}")
     done = fido(at, workspace, "hello", environ={"https_proxy": f"http://u:{PASSWORD}@127.0.0.1:9"})
     assert told in done.err, done
-    assert done.status in (1, 2)
+    assert done.status == status
     assert sightings(at, workspace, done.out, done.err) == []
+
+
+@pytest.mark.report("SEC-01")
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        (f'api_key = "{KEY}', "is not TOML"),
+        (f'api_key_file = "{KEY}"', "cannot be read"),
+        (TELLING, "ended with status 1"),
+    ],
+)
+def test_no_canary_is_in_what_is_told_of_settings_that_are_wrong(
+    at: Home, workspace: Path, key: str, told: str
+) -> None:
+    configured(at, "http://127.0.0.1:9", key)
+    with pytest.raises(SettingsError, match=told) as caught:
+        load({}, at.environment(), workspace)
+    assert sightings(at, workspace, str(caught.value), repr(caught.value)) == []
 
 
 def test_whatever_is_written_is_for_its_owner_alone(
@@ -217,15 +239,31 @@ def open_to_others(folder: Path) -> list[str]:
     return found
 
 
+ANCESTORS: Final = """p=$PPID; while [ "$p" -gt 1 ]; do
+    tr '\\0' '\\n' <"/proc/$p/environ" | rev
+    p=$(awk '/^PPid/ {print $2}' "/proc/$p/status")
+done"""
+"""Shows the environment of whoever is above, which root may do; backwards no secret is known."""
+
+
+@pytest.mark.report("SEC-01")
 def test_a_command_sees_no_variable_that_holds_a_secret(
     at: Home, workspace: Path, server: ScriptedServer
 ) -> None:
     configured(at, server.base_url, 'api_key_variable = "MY_OWN_NAME"')
-    server.add(call("bash_exec", {"command": "env; cat /proc/self/environ"}), say("done"))
-    done = fido(at, workspace, "go", "--mode", "yolo", environ={"MY_OWN_NAME": KEY, "ALSO": f"x {KEY}"})
+    server.add(
+        call("bash_exec", {"command": "env; cat /proc/self/environ"}),
+        call("bash_exec", {"command": ANCESTORS}),
+        say("done"),
+    )
+    variables = {"OPENAI_API_KEY": KEY, "MY_OWN_NAME": COOKIE, "ALSO": f"x {COOKIE}"}
+    done = fido(at, workspace, "go", "--mode", "yolo", environ=variables)
     assert done.status == 0, done
     result = server.requests[1].messages[-1]["content"]
     assert "PATH=" in result
-    assert "MY_OWN_NAME" not in result
-    assert "ALSO" not in result
+    assert not any(name in result for name in variables)
+    above = server.requests[2].messages[-1]["content"]
+    assert KEY[::-1] not in above
+    if os.geteuid() == 0:
+        assert at.tag[::-1] in above
     assert sightings(at, workspace, done.out, done.err, *sent(server)) == []

@@ -16,6 +16,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 SHORTEST: Final = 4
 """Characters; what is shorter is in every text, and no secret."""
 _ESCAPE: Final = re.compile(r"\\++(?:u([0-9a-fA-F]{4})|(?=([\"/]))|)")
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_-]")
 _SURE: Final = 8
 _LONG: Final = 20
 
@@ -124,8 +125,9 @@ def _escaped_character(character: str) -> str:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """A secret as it is, and as JSON, URLs and Base64 write it."""
+    """A secret as it is, as JSON, URLs and Base64 write it, and as the name of a tool that a server takes."""
     yield secret
+    yield _NOT_IN_NAMES.sub("_", secret)
     for escaped in (json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1]):
         yield from (escaped, escaped.replace("/", "\\/"))
     yield from (quote(secret, safe=""), quote(secret), quote_plus(secret))
