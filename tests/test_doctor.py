@@ -199,3 +199,17 @@ def test_doctor_names_what_keeps_the_settings_from_being_read() -> None:
     status, text = doctor("modell = 1")
     assert status == 1
     assert "'modell': unknown setting; did you mean model" in text
+
+
+def test_nobody_is_sent_to_the_doctor_by_the_doctor() -> None:
+    status, told = doctor(OPENAI_API_KEY=SECRET, OPENAI_BASE_URL="http://127.0.0.1:9/v1")
+    assert status == 1
+    assert "Check the base URL" in told
+    assert "fido doctor" not in told
+
+
+def test_a_state_folder_that_is_not_there_yet_is_named_itself() -> None:
+    with home() as at:
+        state = at.folder / "far" / "away"
+        _, told = doctor(XDG_STATE_HOME=str(state))
+    assert f"{state}/fido  (not there yet, which is fine)" in told

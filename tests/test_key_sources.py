@@ -116,7 +116,7 @@ def test_workspace_sets_no_header(home: Home) -> None:
         ("api_key_command = 3", "api_key_command"),
         (f"api_key = ['{KEY}']", "api_key: input should be a valid string"),
         ("headers = 3", "headers: has to be a table"),
-        (f"[headers]\n'a b' = '{KEY}'", "headers"),
+        (f"[headers]\n'a b' = '{KEY}'", "headers.a b: is no name of an HTTP header"),
         (f'[headers]\nX-A = "{KEY}\\n"', "headers.X-A: holds characters that no HTTP header can carry"),
     ],
 )

@@ -49,3 +49,11 @@ def test_rmdir_refuses_the_workspace_links_files_and_repositories(tool: Rmdir, t
     assert refusal(tool, path="missing").code == "not_found"
     assert (tmp_path / "work" / "full" / "deep" / "file").exists()
     assert os.listdir(tmp_path / "precious") == ["file"]
+
+
+def test_one_entry_is_one(tmp_path: Path) -> None:
+    tool = Rmdir(Workspace(tmp_path), NOTHING_KEPT)
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a").touch()
+    assert "d is not empty: 1 entry, as a." in refusal(tool, path="d").message
+    assert call(tool, path="d", recursive=True).content == "Removed the folder d and 1 entry in it."

@@ -409,7 +409,10 @@ def test_pipes_and_sockets_are_left_alone(session: Session) -> None:
     os.mkfifo(session.root / "pipe")
     session.write("a", "1")
     session.shell("echo 2 > a; mkfifo new; rm pipe; mkdir d; mkfifo d/pipe")
-    session.undo()
+    restored = session.undo()
+    assert "new (new, no regular file)" in restored.message
+    assert "pipe (no regular file)" in restored.message
+    assert "d (new, left out by the ignore rules)" in restored.message
     assert session.read("a") == "1"
     assert {b"new", b"d", b"d/pipe"} <= set(os.listdir(os.fsencode(session.root))) | {b"d/pipe"}
 

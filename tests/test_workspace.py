@@ -134,3 +134,24 @@ def test_a_folder_that_is_also_readable_is_read_by_its_whole_path_and_never_writ
         with pytest.raises(ToolFailure) as caught:
             workspace.resolve_existing(path)
         assert code_of(caught) == code
+
+
+def test_what_a_path_is_is_told_in_words_that_fit(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(ToolFailure, match="loop is a symbolic link that leads in a circle, not a file"):
+        workspace.open_file(workspace.resolve_existing("loop"))
+    with pytest.raises(ToolFailure, match=r"^/etc/none lies outside the workspace"):
+        workspace.resolve_inside("/etc/none")
+    with pytest.raises(ToolFailure, match=r"\.\./x leads to /"):
+        workspace.resolve_inside("../x")
+
+
+def test_an_error_names_no_more_than_a_part_of_a_very_long_name(tmp_path: Path) -> None:
+    workspace = Workspace(tmp_path)
+    name = "begin" + "x" * 300 + "end"
+    with pytest.raises(ToolFailure) as refused:
+        workspace.entry_status(workspace.resolve_inside(name))
+    assert len(refused.value.message) < 250
+    assert "begin" in refused.value.message
+    assert "end" in refused.value.message

@@ -116,9 +116,7 @@ def _terminal() -> Finding:
 def _paths(workspace: Path) -> Iterable[Finding]:
     yield _writable("workspace", workspace, "Plan and edits need it; use --workspace for another folder.")
     yield Finding("config", "ok", f"{user_file(os.environ)} ({_presence(user_file(os.environ))})")
-    yield _writable(
-        "state", _nearest(state_directory(os.environ)), "Set XDG_STATE_HOME to a folder of yours."
-    )
+    yield _writable("state", state_directory(os.environ), "Set XDG_STATE_HOME to a folder of yours.")
     try:
         yield Finding("sockets", "ok", str(run_root(dict(os.environ))))
     except PlaceError as error:
@@ -135,6 +133,9 @@ def _nearest(path: Path) -> Path:
 
 
 def _writable(name: str, folder: Path, next_step: str) -> Finding:
-    if os.access(folder, os.W_OK | os.X_OK):
-        return Finding(name, "ok", str(folder))
-    return Finding(name, "bad", f"{folder} cannot be written", next_step)
+    """Judge a folder that is to be written; one that is not there is made when it is needed."""
+    there = _nearest(folder)
+    if not os.access(there, os.W_OK | os.X_OK):
+        return Finding(name, "bad", f"{there} cannot be written", next_step)
+    made = "" if there == folder else "  (not there yet, which is fine)"
+    return Finding(name, "ok", f"{folder}{made}")

@@ -17,6 +17,8 @@ from actors.tools.tool import ToolFailure
 
 _NO_LIST: Final = frozenset({404, 405, 501})
 """Statuses of a server that may well answer prompts."""
+_HERE: Final = "; `fido doctor` tests"
+"""Where a next step goes on with what is being done."""
 
 
 def servers(settings: Settings) -> Iterator[Finding]:
@@ -49,7 +51,7 @@ async def _provider(settings: Settings) -> list[Finding]:
         if error.status in _NO_LIST:
             step = "If chatting works, never mind; else check the path of base_url."
             return [Finding("provider", "note", f"{url}: no list of models there ({error.status})", step)]
-        return [Finding("provider", "bad", error.message, error.next_step)]
+        return [Finding("provider", "bad", error.message, _step(error))]
     return [Finding("provider", "ok", f"{url} answers; spoken to as {spoken}"), *_model(settings, models)]
 
 
@@ -81,6 +83,11 @@ async def _search(settings: Settings) -> Finding:
     except ToolFailure as failure:
         return Finding("websearch", "bad", f"{search.place}: {failure.message}", _for_person(failure))
     return Finding("websearch", "ok", f"{search.place} answers, {len(found.results)} results")
+
+
+def _step(error: ProviderError) -> str:
+    step, here, _ = error.next_step.partition(_HERE)
+    return f"{step}." if here else step
 
 
 def _for_person(failure: ToolFailure) -> str:

@@ -243,4 +243,6 @@ def _explained(error: ValidationError, sources: Mapping[str, str]) -> SettingsEr
         source = next((where for name, where in sources.items() if key.startswith(name + ".")), "settings")
     is_no_table = fault["type"] in {"model_type", "dict_type"}
     reason = "has to be a table" if is_no_table else fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "string_pattern_mismatch":
+        reason = "is no name of an HTTP header" if fault["loc"][-1:] == ("[key]",) else "may not be empty"
     return SettingsError(f"{source}: {key}: {reason[:1].lower()}{reason[1:]}")

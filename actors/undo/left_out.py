@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 from actors.undo.path_text import folder_of
 
 LEFT_OUT: Final = "left out by the ignore rules"
+SPECIAL: Final = "no regular file"
 NEW: Final = "new, "
 CHANGED_INSIDE: Final = "changed inside, "
 _PART: Final = 10
@@ -46,7 +47,7 @@ def marks_of(root: Path, excluded: Collection[str], own: str, most: int) -> dict
     with _opened(root) as top:
         while waiting:
             path = waiting.popleft()
-            mark = _mark_at(path, top) if path != own and not _is_git(path) else None
+            mark = _mark_at(path, top) if path != own and not is_git(path) else None
             if mark is not None:
                 marks[path] = mark
                 room = min(most - len(marks) - len(waiting), most // _PART)
@@ -70,9 +71,16 @@ def moved_to(root: Path, marks: Mapping[str, Mark], differing: Differing, new: I
 
 
 def made(root: Path, paths: Iterable[str]) -> Iterator[str]:
-    """Those of the paths that are files or folders, Git's own aside."""
-    with _opened(root) as top:
-        yield from (path for path in paths if not _is_git(path) and _mark_at(path, top) is not None)
+    """Those of the paths that are there, Git's own aside."""
+    return (path for path in paths if not is_git(path) and os.path.lexists(root / path))
+
+
+def is_special(root: Path, path: str) -> bool:
+    """Whether a path is a pipe, a socket or a device: nothing of it can be kept."""
+    with contextlib.suppress(OSError):
+        mode = os.lstat(root / path).st_mode
+        return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode))
+    return False
 
 
 def changed(excluded: Collection[str], differing: Differing, kept: Iterable[str]) -> dict[str, str]:
@@ -93,7 +101,7 @@ def changed(excluded: Collection[str], differing: Differing, kept: Iterable[str]
     return deeds
 
 
-def _is_git(path: str) -> bool:
+def is_git(path: str) -> bool:
     return path.rpartition("/")[2] == ".git"
 
 

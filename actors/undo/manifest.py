@@ -11,7 +11,19 @@ import msgspec
 from actors.session.events import FileChange
 from actors.undo.entries import Entries, Entry, state_of
 from actors.undo.ignore_rules import IGNORE_FILES, names_of
-from actors.undo.left_out import CHANGED_INSIDE, LEFT_OUT, NEW, Mark, changed, made, moved_to, since
+from actors.undo.left_out import (
+    CHANGED_INSIDE,
+    LEFT_OUT,
+    NEW,
+    SPECIAL,
+    Mark,
+    changed,
+    is_git,
+    is_special,
+    made,
+    moved_to,
+    since,
+)
 from actors.undo.path_text import folder_of, folders_of, from_the_root, to_text
 
 
@@ -61,7 +73,7 @@ class Unkept(NamedTuple):
     @property
     def is_trace(self) -> bool:
         """Whether builds and tests leave this all the time; `/undo` names it, nothing else does."""
-        return self.reason == LEFT_OUT and self.deed in (NEW, CHANGED_INSIDE)
+        return self.reason in (LEFT_OUT, SPECIAL) and self.deed in (NEW, CHANGED_INSIDE)
 
     def __str__(self) -> str:
         return f"{self.path} ({self.deed}{self.reason})"
@@ -89,9 +101,13 @@ def differences(before: Manifest, after: Manifest, entries: Entries) -> tuple[li
     deeds = changed(before.excluded, differing, pairs) | dict.fromkeys(moved, "moved here from what was ")
     if not rules:
         deeds |= _made(before, after, entries.root)
-    gone = (path for path in before.excluded - after.excluded if not os.path.lexists(entries.root / path))
+    gone = {path for path in before.excluded - after.excluded if not os.path.lexists(entries.root / path)}
     deeds |= dict.fromkeys(gone, "")
-    return changes, [*unkept, *(Unkept(to_text(path), LEFT_OUT, deeds[path]) for path in sorted(deeds))]
+    special = {path for path in deeds if is_special(entries.root, path)}
+    if len(before.marks) < entries.bounds.left_out_entries:  # else a file, too, may have no mark
+        special |= {path for path in gone if path not in before.marks and not is_git(path)}
+    reasons = ((path, SPECIAL if path in special else LEFT_OUT) for path in sorted(deeds))
+    return changes, [*unkept, *(Unkept(to_text(path), reason, deeds[path]) for path, reason in reasons)]
 
 
 def _made(before: Manifest, after: Manifest, root: Path) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, Literal
 
-from actors.files.workspace import shown
+from actors.files.workspace import brief
 from actors.session.events import FileChange
 from actors.undo.path_text import to_text
 
@@ -43,7 +43,7 @@ def names(paths: Iterable[str]) -> str:
     """The first of them, and how many more."""
     every = list(paths)
     more = f" and {len(every) - NAMED} more" if len(every) > NAMED else ""
-    return ", ".join(map(shown, every[:NAMED])) + more
+    return ", ".join(map(brief, every[:NAMED])) + more
 
 
 def _counted(changes: Iterable[FileChange]) -> str:
