@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, Literal
 
+import msgspec
+
 from actors.headless_output import FactFilter, Format, Printer, printer_for, told_as_notice
 from actors.last_words import stdout_lost
 from ipc import kernel, logs
@@ -44,7 +46,8 @@ NEEDED: Final = "{tool} needed an approval that nobody could give; allow it with
 NOT_THIS_ALONE: Final = (
     "--allow {tool} (this allows every {tool} that no rule of yours asks about: no flag means just this one)"
 )
-NOBODY_APPROVES: Final = "Nobody can approve in a headless run. Do without, or tell the user to pass {flag}"
+NOBODY_APPROVES: Final = "Do without, or tell the user to pass {flag}"
+MORE_TURNS: Final = "Raise --max-turns, or go on with `fido run --session ID PROMPT`."
 DELEGATION_FAILED: Final = "A delegation failed: {display}"
 
 
@@ -64,7 +67,8 @@ class Headless:
         self._timed_out = False
         self._first_turn = 1
         self._begun = self._ending = False
-        self._needed_approval = False
+        self._needed: dict[str, str] = {}
+        """The flag that would have allowed it, by the sentence that says what needed an approval."""
         self._channel = Channel(frame_limit=place.run.frame_limit)
         self._plans = Link(self._channel, "headless", place.mailbox("plan_store"))
         self._parent = Link(self._channel, "headless", place.mailbox("parent"))
@@ -130,31 +134,36 @@ class Headless:
         flag = ask.flag or NOT_THIS_ALONE.format(tool=ask.tool)
         text = NOBODY_ANSWERS
         if ask.kind == "approval":
-            self._needed_approval = True
             text = NOBODY_APPROVES.format(flag=flag)
-            self._warn(NEEDED.format(tool=ask.tool, flag=flag))
-        self._start(self._ask(SettleAsk(ask_id=ask.ask_id, decision="deny", text=text)))
+            needed = NEEDED.format(tool=ask.tool, flag=flag)
+            self._needed[needed] = flag
+            self._warn(needed)
+        self._start(self._ask(SettleAsk(ask_id=ask.ask_id, decision="deny", text=text, by_person=False)))
 
     def _warn(self, message: str) -> None:
         """Tell the person, the same thing once."""
         self._filter.fact(NoticeRaised(level="warning", message=message))
 
     def _judged(self, fact: TurnFinished) -> TurnFinished:
-        """The end as it is reported: a turn that we cancelled for its time reached a limit."""
-        if not self._timed_out or fact.status != "cancelled":
-            return fact
-        problem = Problem(
-            code="timeout",
-            message=f"The run was stopped after {self._timeout_s:g} seconds.",
-            next_step="Raise --timeout, or ask for less.",
-        )
-        return TurnFinished(turn=fact.turn, status="limit", final_text=fact.final_text, problem=problem)
+        """The end as it is reported, in words of the command line."""
+        problem = fact.problem
+        if self._timed_out and fact.status == "cancelled":
+            message = f"The run was stopped after {self._timeout_s:g} seconds."
+            problem = Problem(code="timeout", message=message, next_step="Raise --timeout, or ask for less.")
+            return msgspec.structs.replace(fact, status="limit", problem=problem)
+        if problem and problem.code == "max_rounds" and self._place.run.flags.get("max_turns") is not None:
+            problem = msgspec.structs.replace(problem, next_step=MORE_TURNS)
+        elif fact.status == "completed" and self._needed:
+            flags = dict.fromkeys(self._needed.values())
+            next_step = f"Run it again with {' '.join(flags)}"
+            problem = Problem(code="approval_needed", message=next(iter(self._needed)), next_step=next_step)
+        return msgspec.structs.replace(fact, problem=problem)
 
     def _status(self, fact: TurnFinished) -> int:
         if self._signal:
             return 128 + self._signal
         status = EXIT_STATUS[self._judged(fact).status]
-        return NEEDED_APPROVAL if status == 0 and self._needed_approval else status
+        return NEEDED_APPROVAL if status == 0 and self._needed else status
 
     def _interrupt(self, number: int) -> None:
         if self._refused_start():

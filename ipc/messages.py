@@ -259,6 +259,8 @@ class SettleAsk(Command, frozen=True):
     """For a question of the model: `allow_once` with the answer in `text`, or `deny`."""
     text: str = ""
     """The answer, or a sentence for the model that goes with a refusal."""
+    by_person: bool = True
+    """False when there is nobody who could have been asked: the text then is not theirs."""
 
 
 class CompactConversation(Command, frozen=True):

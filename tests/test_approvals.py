@@ -41,7 +41,9 @@ class Desk:
         rules: Rules | None = None,
         mode: Mode = "agent",
         is_writable: bool = True,
+        by_person: bool = True,
     ) -> None:
+        self.by_person = by_person
         self.decision = decision
         self.folder = folder
         self.is_writable = is_writable
@@ -56,7 +58,9 @@ class Desk:
     def _take(self, fact: AnyFact) -> None:
         self.facts.append(fact)
         if isinstance(fact, AskRaised):
-            settle = SettleAsk(ask_id=fact.ask_id, decision=self.decision, text="yes")
+            settle = SettleAsk(
+                ask_id=fact.ask_id, decision=self.decision, text="yes", by_person=self.by_person
+            )
             asyncio.get_running_loop().call_soon(self.approvals.settle, settle)
 
     async def _keep(self, grant: Grant) -> str:
@@ -287,3 +291,12 @@ def test_several_asks_wait_and_each_is_settled_once(tmp_path: Path) -> None:
     allowed, denied = asyncio.run(asyncio.wait_for(play(), 10))
     assert allowed is None
     assert denied is not None
+
+
+def test_where_nobody_can_be_asked_nobody_is_said_to_have_refused(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, "deny", by_person=False)
+    refusal = desk.check("make")
+    assert refusal is not None
+    assert (refusal.code, refusal.next_step) == ("nobody_to_ask", "yes")
+    assert "user did not" not in refusal.message
+    assert desk.decisions() == [("deny", "limit", "there is nobody who could be asked")]

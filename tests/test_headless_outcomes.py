@@ -75,7 +75,7 @@ DENIED = call("bash_exec", {"command": "touch made"})
     [
         ([call("list_files", {})], ONCE, 3, "max_rounds"),
         ([drop("half an ans")] * 4, (), 1, "connection_lost"),
-        ([DENIED, say("I could not.")], (), 4, None),
+        ([DENIED, say("I could not.")], (), 4, "approval_needed"),
         (
             [
                 call("delegate", {"task": "Look."}, when=parent),
@@ -101,6 +101,28 @@ def test_whatever_a_run_fails_of_has_its_status_and_one_object(
     told = json.loads(line)
     assert (done.status, told["error"] and told["error"]["code"]) == (expected, code), done
     assert told["type"] == "turn_finished"
+
+
+@pytest.mark.report("HEAD-01")
+@pytest.mark.parametrize("form", ["json", "stream-json", "text"])
+def test_an_approval_that_nobody_could_give_is_the_error_with_the_flags_that_help(
+    at: Home, tmp_path: Path, server: ScriptedServer, form: str
+) -> None:
+    server.add(DENIED, call("bash_exec", {"command": "touch other"}), DENIED, say("I could not."))
+    done = run(at, tmp_path, server, "--output-format", form)
+    flags = "--allow 'bash_exec(touch made)' --allow 'bash_exec(touch other)'"
+    if form == "text":
+        assert (done.status, done.out, done.err.count("nobody could give")) == (4, "I could not.\n", 2)
+        return
+    error = json.loads(done.out.splitlines()[-1])["error"]
+    assert (done.status, error["code"]) == (4, "approval_needed")
+    assert error["next_step"].endswith(flags)
+
+
+def test_a_limit_that_a_flag_set_names_that_flag(at: Home, tmp_path: Path, server: ScriptedServer) -> None:
+    server.add(call("list_files", {}))
+    done = run(at, tmp_path, server, *ONCE)
+    assert (done.status, "--max-turns" in done.err, "max_tool_rounds" in done.err) == (3, True, False)
 
 
 @pytest.mark.report("PROV-05")
@@ -186,7 +208,7 @@ def test_what_nobody_can_approve_is_refused_at_once_and_the_run_goes_on(
         os.close(end)
     assert (done.returncode, done.stdout) == (4, "I could not.\n"), done.stderr
     assert "--allow 'bash_exec(echo x > ../out.txt)'" in done.stderr
-    assert [code for _, code in results(server)] == ["outside_workspace", "denied_by_user"]
+    assert [code for _, code in results(server)] == ["outside_workspace", "nobody_to_ask"]
     assert not (tmp_path / "out.txt").exists()
 
 
@@ -221,7 +243,7 @@ def test_every_call_of_an_answer_has_its_result_in_order_also_when_one_of_them_i
     found = results(server)
     assert [call_id for call_id, _ in found] == ["c1", "c2", "c3", "c4", "c5"]
     assert [content for _, content in found] == [
-        found[0][1], "denied_by_user", found[0][1], "unknown_tool", found[0][1],
+        found[0][1], "nobody_to_ask", found[0][1], "unknown_tool", found[0][1],
     ]  # fmt: skip
     assert "one" in found[0][1]
 
@@ -263,5 +285,5 @@ def test_another_agents_names_are_carried_out_under_the_same_rules_and_kept_as_t
     decided = [(each.tool, each.answer, each.by) for each in events_of(at) if isinstance(each, CallDecided)]
     assert decided == [
         ("bash_exec", "allow", "rule"), ("update_plan", "allow", "table"), ("delegate", "allow", "table"),
-        ("patch", "deny", "person"),
+        ("patch", "deny", "limit"),
     ]  # fmt: skip

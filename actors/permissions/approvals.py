@@ -27,6 +27,7 @@ from ipc.messages import (
 )
 
 LAPSED = "lapsed"
+NOBODY_TO_ASK = "there is nobody who could be asked"
 BODY_LIMIT = 64 * 1024
 """Characters that a person is asked to judge at once."""
 _TITLE_LIMIT = 300
@@ -108,6 +109,9 @@ class Approvals:
             "approval", tool.name, f"{tool.name}{place}: {summary}", body, grant=verdict.grant
         )
         is_denied = settled.decision == "deny"
+        if not settled.by_person:
+            self._recorder.call_decided(call, "deny", "limit", NOBODY_TO_ASK)
+            return Refusal("nobody_to_ask", f"This needs an approval, and {NOBODY_TO_ASK}.", settled.text)
         self._recorder.call_decided(call, "deny" if is_denied else "allow", "person", settled.decision)
         if is_denied:
             why = f" They say: {settled.text}" if settled.text else ""
