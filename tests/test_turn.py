@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from typing import Any
 
 import pytest
@@ -204,6 +205,15 @@ def test_arguments_with_one_trailing_comma_are_kept_without_it(arguments: str, k
     call = ToolCall(id="1", name="read", arguments=arguments)
     _, history, _ = play([ModelAnswer(tool_calls=(call,)), ModelAnswer(text="done")])
     assert spoken(history)[2]["tool_calls"][0]["function"]["arguments"] == kept
+
+
+@pytest.mark.parametrize("name", ["[redacted key]", "read file", "a.b/c", "", "é", "x" * 65])
+def test_a_name_that_no_tool_can_have_goes_back_as_one_that_a_server_takes(name: str) -> None:
+    call = ToolCall(id="1", name=name, arguments="{}")
+    _, history, _ = play([ModelAnswer(tool_calls=(call,)), ModelAnswer(text="done")])
+    sent = spoken(history)[2]["tool_calls"][0]["function"]["name"]
+    assert re.fullmatch("[A-Za-z0-9_-]{1,64}", sent)
+    assert result_ids(history) == ["1"]
 
 
 @given(
