@@ -92,9 +92,12 @@ class TextPrinter:
         self._err = err
         self._progress = progress
         self._summaries: dict[str, str] = {}
+        self._told: set[str] = set()
+        """Messages of notices, which an end only repeats."""
 
     def show(self, fact: AnyFact) -> None:
         if isinstance(fact, NoticeRaised) and (fact.level != "info" or self._progress):
+            self._told.add(fact.message)
             self._say(f"fido: {clean(fact.message)}")
         elif isinstance(fact, ToolStarted):
             self._summaries[fact.call_id] = fact.summary
@@ -107,8 +110,8 @@ class TextPrinter:
     def finish(self, fact: TurnFinished) -> None:
         if fact.final_text:
             self._out((clean(fact.final_text).rstrip("\n") + "\n").encode(errors="replace"))
-        if fact.problem is not None:
-            problem = fact.problem
+        problem = fact.problem
+        if problem is not None and problem.message not in self._told:
             self._say(f"fido: {clean(problem.message)} {clean(problem.next_step)}".rstrip())
 
     def _say(self, line: str) -> None:

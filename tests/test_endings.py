@@ -156,6 +156,23 @@ def test_a_call_of_an_answer_that_is_not_whole_is_not_run(
     assert (tmp_path / "a.txt").exists()
 
 
+@pytest.mark.parametrize("wire", [ChatWire, ResponsesWire])
+def test_a_refusal_is_shown_and_told_as_one(wire: Callable[[], Wire]) -> None:
+    told: list[tuple[Level, str]] = []
+    if wire is ChatWire:
+        pieces = [{"choices": [{"delta": {"refusal": text}}]} for text in ("I can", "not.")]
+        step = chunks(*pieces, {"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    else:
+        said = [{"type": "response.refusal.delta", "delta": text} for text in ("I can", "not.")]
+        step = chunks(*said, {"type": "response.completed", "response": {"status": "completed"}})
+    with ScriptedServer([step], api=RESPONSES if wire is ResponsesWire else CHAT) as server:
+        events = run(server.base_url, wire=wire(), tell=lambda level, text: told.append((level, text)))
+    assert isinstance(events[-1], ModelAnswer)
+    assert events[-1].text == "".join(one.text for one in events if isinstance(one, TextDelta)) == "I cannot."
+    ((level, text),) = told
+    assert (level, "refused" in text) == ("warning", True)
+
+
 # --- errors in a body of status 200
 
 

@@ -21,6 +21,7 @@ from actors.provider import errors
 from actors.provider.answers.call_marks import holds_call
 from actors.provider.answers.endings import ending_of
 from actors.provider.answers.reading import AnswerReader, timeout_error
+from actors.provider.answers.stream import REFUSED
 from actors.provider.interface import ProviderError
 from actors.provider.retry import RetryPolicy, told_wait, wait_asked_for
 from actors.provider.servers.listing import list_models, not_sent
@@ -44,6 +45,7 @@ NEAREST_S: Final = 3.0
 UNKNOWN_END: Final = (
     "The server ended an answer with finish_reason {reason!r}, which is not known; it is taken for whole."
 )
+REFUSAL: Final = "The model refused to answer; what it says is its refusal."
 UNREAD_CALL: Final = (
     "The answer holds a tool call that the server passed on as text, so nothing was run. Turn on its "
     "tool-call parser, or set provider to what it is (vllm, llama.cpp, ollama, lmstudio)."
@@ -170,7 +172,9 @@ class DirectProvider:
         self.answered.set()
         self._wire.keep(answer)
         reason = answer.finish_reason[:80]
-        if reason and ending_of(reason) is None and reason not in self._unknown_ends:
+        if reason == REFUSED:
+            self._tell("warning", REFUSAL)
+        elif reason and ending_of(reason) is None and reason not in self._unknown_ends:
             self._unknown_ends.add(reason)
             self._tell("warning", UNKNOWN_END.format(reason=reason))
         if not answer.tool_calls and holds_call(answer.text, read_head(head).tool_names):

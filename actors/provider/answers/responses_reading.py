@@ -16,7 +16,8 @@ SEALED: Final = "reasoning_items"
 """Member of a message that holds the sealed reasoning to send back."""
 _KEPT: Final = ("type", "id", "summary", "encrypted_content")
 """Members of sealed reasoning that go back; some servers refuse `status` and the like."""
-_TEXT: Final = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_TEXT: Final = {"response.output_text.delta": "content", "response.refusal.delta": "refusal"}
+"""Events that bring text, and the member of a chat's chunk that it would be."""
 _REASONING: Final = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
 _ENDS: Final = frozenset({f"response.{how}" for how in ("completed", "incomplete", "failed", "cancelled")})
 _STATUS: Final = {"rate_limit_exceeded": 429, "invalid_prompt": 400, "context_length_exceeded": 400}
@@ -57,7 +58,7 @@ class ResponsesAssembly(Assembly):
         kind, delta = chunk.get("type"), chunk.get("delta")
         delta = delta if isinstance(delta, str) else ""
         if kind in _TEXT:
-            self._say(self._output(chunk), delta)
+            self._say(self._output(chunk), delta, _TEXT[kind])
         elif kind in _REASONING:
             self._think(self._output(chunk), delta)
         elif kind == "response.reasoning_summary_part.added" and chunk.get("summary_index"):
@@ -117,14 +118,14 @@ class ResponsesAssembly(Assembly):
             case _:
                 pass
 
-    def _say(self, output: _Output, text: str) -> None:
+    def _say(self, output: _Output, text: str, member: str = "content") -> None:
         if not text:
             return
         gap = "\n\n" if not output.seen and self.text else ""
         self._begun += not self._says
         self._says = True
         output.seen += len(text)
-        self._take({"content": gap + text})
+        self._take({member: gap + text})
 
     def _think(self, output: _Output, text: str) -> None:
         output.seen += len(text)

@@ -14,6 +14,8 @@ from actors.provider.answers.text_calls import Holding, tagged_calls
 from actors.provider.wires.wire import PLAIN, Quirks
 from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, ToolCall, Usage
 
+REFUSED: Final = "refusal"
+"""Finish reason of an answer whose text is the model's refusal, said as such."""
 ANSWER_LIMIT: Final = 8 << 20
 """Characters of one answer, all of it; a server that sends more is not answering a prompt."""
 
@@ -29,6 +31,7 @@ class Assembly:
         """Characters of meaning so far; a chunk that leaves it as it is was a keep-alive."""
         self.finish_reason = ""
         self._url = url
+        self._is_refused = False
         self._came_whole = False
         """Whether it came as one message, not in pieces: that needs no word of its end."""
         self._text = Pieces()
@@ -107,7 +110,7 @@ class Assembly:
             case "broken":
                 raise errors.incomplete(self._url, self.finish_reason)
             case "whole" | None:
-                return self.finish_reason
+                return REFUSED if self._is_refused else self.finish_reason
 
     def _identified(self, call: ToolCall) -> ToolCall:
         return msgspec.structs.replace(call, id=self._new_id(), name=sound_name(call.name))
@@ -129,8 +132,11 @@ class Assembly:
                 self._add(ReasoningDelta, text)
                 break
         self.size += self._echo.feed(delta)
-        for kind, text in (*_texts(delta.get("content")), *_texts(delta.get("refusal"))):
+        for kind, text in _texts(delta.get("content")):
             self._add(kind, text)
+        if (refusal := delta.get("refusal")) and isinstance(refusal, str):
+            self._is_refused = True
+            self._add(TextDelta, refusal)
         entries = delta.get("tool_calls")
         for entry in entries if isinstance(entries, list) else ():
             self.size += self._calls.feed(entry)
