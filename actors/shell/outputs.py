@@ -39,7 +39,7 @@ class Outputs:
         `secrets` are texts, in every form they may take, that no file is to hold.
         """
         self.folder = folder
-        self._secrets = tuple(secret.encode() for secret in secrets)
+        self._secrets = tuple(os.fsencode(secret) for secret in secrets)
         self._bounds = bounds or Bounds()
         self._held = -1
         self._number = 0
