@@ -75,6 +75,7 @@ class BashExec:
         try:
             async with self._snapshots.around_command(invocation.call_id):
                 ended = await self._shell.run(given.command, folder, given.timeout_ms / 1000, tell)
+                self._leave_running(ended, self.summary(given), started_at)
         except ShellLost:
             raise ToolFailure(
                 "runner_lost",
@@ -82,7 +83,6 @@ class BashExec:
                 "what the command had started was ended, its output is lost.",
                 "Do not signal the shell's parent ($PPID) or all processes.",
             ) from None
-        self._leave_running(ended, self.summary(given), started_at)
         return self._result(ended, given.timeout_ms)
 
     def _leave_running(self, ended: Ended, command: str, started_at: str) -> None:
