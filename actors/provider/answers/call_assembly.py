@@ -101,6 +101,8 @@ class CallAssembly:
             if draft.extra is not None:
                 self.extras[call_id] = draft.extra
             text = draft.arguments()
+            if text.startswith("{}") and text[2:].lstrip().startswith("{"):
+                text = text[2:]  # an empty object stood for arguments that were still to come
             meaning = "" if text.strip() in ("", "null") else text
             calls.append(ToolCall(id=call_id, name=sound_name(draft.name), arguments=meaning))
         return tuple(calls)
@@ -110,10 +112,13 @@ class CallAssembly:
         draft = self._find(index, call_id)
         if draft is None or (name and call_id and draft.id and call_id != draft.id):
             return self._open(index)
+        if call_id and call_id == draft.id and draft.arguments() == "{}":
+            return draft
         if name and arguments.lstrip().startswith("{") and draft.is_complete():
             repeated = bool(call_id) and arguments == draft.arguments()
             return None if repeated else self._open(index)
-        if name and draft.name and name != draft.name and not call_id:
+        is_named_on = index is not None and not arguments and not draft.arguments()
+        if name and draft.name and name != draft.name and not call_id and not is_named_on:
             return self._open(index)
         return draft
 
@@ -132,7 +137,10 @@ class CallAssembly:
         return draft
 
     def _name(self, draft: _Draft, call_id: str, name: str) -> None:
-        draft.name = draft.name or name
+        if not draft.name or (name.startswith(draft.name) and not draft.arguments()):
+            draft.name = name or draft.name
+        elif name != draft.name and not draft.arguments() and call_id in ("", draft.id):
+            draft.name += name  # as it comes in pieces
         if call_id and not draft.id:
             draft.id = call_id
             self._with_id[draft.index, call_id] = self._with_id[None, call_id] = draft

@@ -32,6 +32,8 @@ class _Output:
     """Number of the call that it is."""
     is_named: bool = False
     """Whether the call's name is known."""
+    is_done: bool = False
+    """Whether it came whole."""
     seen: int = 0
     """Characters that came so far."""
 
@@ -65,6 +67,9 @@ class ResponsesAssembly(Assembly):
             self._think(self._output(chunk), "\n\n")
         elif kind == "response.function_call_arguments.delta":
             self._call(self._output(chunk), arguments=delta)
+        elif kind == "response.function_call_arguments.done":
+            output = self._output(chunk)
+            self._call(output, arguments=_text(chunk.get("arguments"))[output.seen :])
         elif kind == "response.output_item.added":
             self._begin(self._output(chunk), _object(chunk.get("item")))
         elif kind == "response.output_item.done":
@@ -100,7 +105,10 @@ class ResponsesAssembly(Assembly):
             self._call(output, item, _text(item.get("arguments")))
 
     def _complete(self, output: _Output, item: dict[str, Any]) -> None:
-        """Take a whole item: what of it has not come in pieces."""
+        """Take a whole item: what of it has not come in pieces, nor whole already."""
+        if output.is_done:
+            return
+        output.is_done = True
         match item.get("type"):
             case "message":
                 self._say(output, "".join(_texts(item.get("content")))[output.seen :])
@@ -154,9 +162,11 @@ class ResponsesAssembly(Assembly):
         if response.get("error") or response.get("status") in ("failed", "cancelled"):
             raise self._failed(response)
         output = response.get("output")
-        if not self._outputs and isinstance(output, list):
-            for place, item in enumerate(output):
-                self._complete(self._output({"output_index": place}), _object(item))
+        came_none = not any(one.seen or one.is_done or one.call is not None for one in self._outputs.values())
+        for place, item in enumerate(map(_object, output if isinstance(output, list) else ())):
+            known = self._outputs.get(place) or self._outputs.get(_text(item.get("id")))
+            if known or came_none:
+                self._complete(known or _Output(), item)
         usage = _object(response.get("usage"))
         given = {
             "prompt_tokens": usage.get("input_tokens"),

@@ -13,15 +13,18 @@ class EventTooLargeError(Exception):
 class EventDecoder:
     """Takes bytes, gives the data of each event. Comments and fields other than `data` carry nothing."""
 
-    __slots__ = ("_data", "_line", "_size")
+    __slots__ = ("_after_return", "_data", "_line", "_size")
 
     def __init__(self) -> None:
+        self._after_return = False
         self._line = bytearray()
         self._data: list[bytes] = []
         self._size = 0
 
     def feed(self, piece: bytes) -> list[bytes]:
         """Return the data of the events that this piece completes. Raises `EventTooLargeError`."""
+        if self._after_return or b"\r" in piece:
+            piece = self._with_line_feeds(piece)
         self._line += piece
         end = piece.rfind(b"\n")
         if end < 0:
@@ -41,8 +44,14 @@ class EventDecoder:
         event = self._take(b"")
         return [] if event is None else [event]
 
+    def _with_line_feeds(self, piece: bytes) -> bytes:
+        """The piece with each end of a line as one line feed; CR LF may be cut in two."""
+        if self._after_return:
+            piece = piece.removeprefix(b"\n")
+        self._after_return = piece.endswith(b"\r")
+        return piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
     def _take(self, line: bytes) -> bytes | None:
-        line = line.removesuffix(b"\r")
         if line.startswith(b"data:"):
             self._data.append(line[6:] if line[5:6] == b" " else line[5:])
             self._size += len(line)

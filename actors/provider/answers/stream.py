@@ -11,6 +11,7 @@ from actors.provider.answers.echo import REASONING, EchoAssembly
 from actors.provider.answers.endings import ending_of
 from actors.provider.answers.pieces import Pieces
 from actors.provider.answers.text_calls import Holding, tagged_calls
+from actors.provider.answers.thoughts import Thoughts
 from actors.provider.wires.wire import PLAIN, Quirks
 from ipc.messages import ModelAnswer, ReasoningDelta, StreamEvent, TextDelta, ToolCall, Usage
 
@@ -31,6 +32,7 @@ class Assembly:
         """Characters of meaning so far; a chunk that leaves it as it is was a keep-alive."""
         self.finish_reason = ""
         self._url = url
+        self._thoughts = Thoughts()
         self._is_refused = False
         self._came_whole = False
         """Whether it came as one message, not in pieces: that needs no word of its end."""
@@ -84,6 +86,7 @@ class Assembly:
         `take` behind it: text that had looked like the beginning of a call.
         """
         finish_reason = self._checked_reason(done=done)
+        self._end_thoughts()
         text, calls, reasoning = self.text, self._calls.calls(), str(self._reasoning)
         if self._held is not None:
             if not calls and (tagged := tagged_calls(text)) and tagged.calls:
@@ -133,13 +136,34 @@ class Assembly:
                 break
         self.size += self._echo.feed(delta)
         for kind, text in _texts(delta.get("content")):
-            self._add(kind, text)
+            if kind is TextDelta:
+                self._take_text(text)
+            else:
+                self._add(kind, text)
         if (refusal := delta.get("refusal")) and isinstance(refusal, str):
             self._is_refused = True
             self._add(TextDelta, refusal)
         entries = delta.get("tool_calls")
         for entry in entries if isinstance(entries, list) else ():
             self.size += self._calls.feed(entry)
+
+    def _take_text(self, text: str) -> None:
+        """Take a piece of the content, which may begin with reasoning."""
+        thought, said = self._thoughts.feed(text)
+        for kind, part in ((ReasoningDelta, thought), (TextDelta, said)):
+            if part:
+                self._add(kind, part)
+
+    def _end_thoughts(self) -> None:
+        """Take what was held back; an answer that is all reasoning and says it is whole was no reasoning."""
+        rest = self._thoughts.rest()
+        if not self._thoughts.is_open:
+            if rest:
+                self._add(TextDelta, rest)
+            return
+        self._add(ReasoningDelta, rest)
+        if ending_of(self.finish_reason) == "whole" and not self.text:
+            self._add(TextDelta, str(self._reasoning))
 
     def _add(self, kind: type[TextDelta] | type[ReasoningDelta], text: str) -> None:
         (self._text if kind is TextDelta else self._reasoning).append(text)
