@@ -20,7 +20,8 @@ def delegate(place: RunPlace, workspace: Path, *steps: Step) -> tuple[FinishDele
         try:
             worker = await asyncio.wait_for(find_worker(place), DEADLINE_S)
             link = Link(channel, "parent", worker.address, on_command=parent.on_command)
-            assert await link.ask(forked().start(str(workspace), 20), DEADLINE_S) == Accepted()
+            told = await link.ask(forked().start(str(workspace), 20), DEADLINE_S)
+            assert told == Accepted(), told
             end = await parent.end()
             await asyncio.wait_for(worker.exited, DEADLINE_S)
             worker.close()

@@ -8,7 +8,6 @@ from pathlib import Path
 from actors.catalog.builtin import EFFECTS, worker_tools
 from actors.delegation.subagent import Subagent
 from actors.files.workspace import Workspace
-from actors.tools.bash_exec import BashExec
 from actors.tools.mkdir import Mkdir
 from actors.tools.patch import Patch
 from actors.tools.rm import Rm
@@ -16,6 +15,7 @@ from actors.tools.rmdir import Rmdir
 from actors.worker_actor import Worker
 from ipc.mailbox import Peer
 from ipc.messages import Problem, StartDelegation
+from tests.fakes.shells import bash_exec
 from tests.fakes.snapshots import NOTHING_KEPT
 
 HOARD_BYTES = 4 * 1024**3
@@ -27,8 +27,8 @@ class Unguarded(Worker):
 
     def subagent(self, start: StartDelegation, peer: Peer) -> Subagent:
         workspace = Workspace(Path(start.workspace))
-        writers = [kind(workspace, NOTHING_KEPT) for kind in (BashExec, Mkdir, Patch, Rm, Rmdir)]
-        tools = worker_tools(workspace) | {tool.name: tool for tool in writers}
+        writers = [kind(workspace, NOTHING_KEPT) for kind in (Mkdir, Patch, Rm, Rmdir)]
+        tools = worker_tools(workspace) | {tool.name: tool for tool in (bash_exec(workspace.root), *writers)}
         return Subagent(start, peer, tools, dict.fromkeys(EFFECTS, "read"))
 
 

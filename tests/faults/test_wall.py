@@ -251,6 +251,7 @@ def test_doctor_tells_of_a_wall_that_is_missing(kernel: str, sandbox: str, statu
 @pytest.mark.fault(27, says="the wall is required and not whole: nothing is delegated")
 def test_nothing_is_delegated_behind_half_a_wall_when_a_whole_one_is_required(kernel: str) -> None:
     with home() as at:
+        (at.folder / "main.py").write_text("try:\n    run()\nexcept Exception:\n    pass\n", encoding="utf-8")
         run = on_kernel(kernel, at, "require", "run", "--output-format", "stream-json", "Survey this folder.")
         log = at.everything_written().decode(errors="replace")
     events = [json.loads(line) for line in run.stdout.splitlines()]
@@ -263,6 +264,7 @@ def test_nothing_is_delegated_behind_half_a_wall_when_a_whole_one_is_required(ke
 @pytest.mark.fault(27, says="half a wall, or none, is wanted: it is said")
 def test_whoever_wants_less_than_a_wall_is_told_and_gets_the_delegation(sandbox: str) -> None:
     with home() as at:
+        (at.folder / "main.py").write_text("try:\n    run()\nexcept Exception:\n    pass\n", encoding="utf-8")
         run = on_kernel(
             "NO_LANDLOCK", at, sandbox, "run", "--output-format", "stream-json", "Survey this folder."
         )
