@@ -33,8 +33,9 @@ demo: $(APP) ## Watch Fido survey a folder without a key (DIR=..., default: this
 run: $(APP) ## Open the screen in DIR with your own settings (ARGS="..." are passed on).
 	@exec $(BIN)/fido --workspace "$(DIR)" $(ARGS)
 
-test: $(DEV) ## Run the tests.
-	@$(BIN)/python -m pytest -q $(ARGS)
+test: $(DEV) ## Run the tests (ARGS="tests/test_turn.py -x": only these).
+	@if [ -n "$(ARGS)" ]; then exec $(BIN)/python -m pytest -q $(ARGS); fi; \
+	$(BIN)/python -m pytest -q -n 2 -m "not fault and not interop" && $(BIN)/python -m pytest -q -m fault
 
 check: $(DEV) ## Lint, formatting and types.
 	@$(BIN)/ruff check -q .
