@@ -236,8 +236,18 @@ print(stands(0), stands(1))
 
 def test_nothing_is_handed_to_a_worker_before_its_wall_stands(tmp_path: Path) -> None:
     with run_place(tmp_path) as place:
-        words = [sys.executable, "-I", "-c", "input()", "actors.worker", str(place.directory)]
-        with subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True) as bare:
+        words = [
+            sys.executable,
+            "-I",
+            "-c",
+            "print(flush=True); input()",
+            "actors.worker",
+            str(place.directory),
+        ]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with subprocess.Popen(words, **pipes, start_new_session=True) as bare:
+            assert bare.stdout is not None
+            bare.stdout.readline()  # it runs: before that, the kernel may not know its words yet
             folder = place.workers_directory / f"w-1-{bare.pid}"
             folder.mkdir()
             (folder / MAILBOX).touch()
