@@ -360,16 +360,18 @@ def test_a_real_process_serves_and_a_late_follower_sees_its_plan(tmp_path: Path)
         async with client(place) as link:
             reply = await answer(link, replace(step("a")))
             assert isinstance(reply, PlanStored)
-            seen: asyncio.Future[tuple[AnyFact, ...]] = asyncio.get_running_loop().create_future()
-            follower = Follower(
-                link._channel,
-                link,
-                place.facts("plan_store"),
-                on_reset=seen.set_result,
-                on_fact=lambda _: None,
-            )
+            seen: asyncio.Queue[AnyFact] = asyncio.Queue()
+
+            def take(facts: tuple[AnyFact, ...]) -> None:
+                for fact in facts:
+                    seen.put_nowait(fact)
+
+            # A fact goes out behind the reply: it is in the snapshot, or comes right after it.
+            place_of_facts = place.facts("plan_store")
+            follower = Follower(link._channel, link, place_of_facts, on_reset=take, on_fact=seen.put_nowait)
             async with asyncio.timeout(DEADLINE_S):
-                assert PlanChanged(plan=reply.plan) in await seen
+                while await seen.get() != PlanChanged(plan=reply.plan):
+                    pass
             follower.close()
 
     with run_place(tmp_path) as place, process(place):
