@@ -342,7 +342,7 @@ def main(argv: list[str]) -> int:
     kernel.die_with_parent(int(ppid))
     kernel.hide_memory()
     kernel.keep_freed_memory()
-    place = RunPlace.open(run_dir)
+    place = RunPlace.join(run_dir)
     level = place.run.flags.get("log_level", "warning")
     logs.begin(level)
     try:

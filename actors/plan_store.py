@@ -239,7 +239,7 @@ def main(argv: list[str]) -> int:
     """`python -I -m actors.plan_store RUN_DIR PPID`."""
     run_dir, ppid = argv
     kernel.die_with_parent(int(ppid))
-    place = RunPlace.open(run_dir)
+    place = RunPlace.join(run_dir)
     logs.begin(place.run.flags.get("log_level", "warning"))
     return run(PlanStore(place))
 

@@ -23,7 +23,7 @@ def main(argv: list[str]) -> int:
     from ipc.endpoints import RunPlace
 
     keep_standard_streams()
-    place = RunPlace.open(run_dir)
+    place = RunPlace.join(run_dir)
     logs.begin(place.run.flags.get("log_level", "warning"), DiscreetFormatter())
     gc.collect()
     gc.freeze()  # a worker's collector then writes to none of the shared pages

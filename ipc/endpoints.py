@@ -20,6 +20,7 @@ import json
 import os
 import re
 import stat
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -80,6 +81,14 @@ class RunPlace:
             return cls(directory, _read(directory), _hold(directory / "lock"))
         except (OSError, ValueError, TypeError) as error:
             raise PlaceError(f"{directory} holds no run that can be joined: {error}") from error
+
+    @classmethod
+    def join(cls, directory: Path | str) -> "RunPlace":
+        """Like `open`, for the main of a process: a run that is gone ends it with one line, no traceback."""
+        try:
+            return cls.open(directory)
+        except PlaceError as error:
+            sys.exit(f"fido: {error}")
 
     @property
     def workspace_directory(self) -> Path:

@@ -145,3 +145,8 @@ def test_services_of_one_workspace_meet_in_one_run() -> None:
         assert first.directory == second.directory
         assert first.run == second.run
         assert services_place(root, new_run("/else/where")).directory != first.directory
+
+
+def test_a_process_whose_run_is_gone_ends_with_one_line(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="holds no run that can be joined"):
+        RunPlace.join(tmp_path / "gone")
