@@ -7,6 +7,7 @@ every send drains the socket until it would block; `zmq.asyncio` costs twice the
 import asyncio
 import contextlib
 import resource
+import signal
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -88,11 +89,18 @@ class Channel:
         socket.close()
 
     def close(self) -> None:
-        """Close every socket, then wait at most `LINGER_MS` for what is unsent."""
+        """Close every socket, then wait at most `LINGER_MS` for what is unsent. Signals wait for it.
+
+        A signal would break the wait off: what is unsent would be lost, an address stay served for a while.
+        """
         for each in self._sockets:
             each.close()
         self._sockets.clear()
-        self._context.term()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        try:
+            self._context.term()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 class Socket:
