@@ -100,6 +100,7 @@ class Parent(Actor):
         run = self.place.run
         taken = self._parts.history.turn_of(run.id)
         self._take_up("The session is still being opened")
+        self.publish(self._settings.screen.fact)
         self._open_session(taken or self._parts.history.turns + 1)
         self.publish(self._parts.standing.notice)
         await self._tell_recovery()

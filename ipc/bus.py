@@ -30,6 +30,7 @@ from ipc.messages import (
     PlanChanged,
     ProcessExited,
     ProcessStarted,
+    ScreenConfigured,
     SessionOpened,
     Snapshot,
     SubagentActivityChanged,
@@ -50,7 +51,14 @@ _SNAPSHOT_DEADLINE_S: Final = 10.0
 _ENVELOPE_BYTES: Final = 100
 """What a delta is more than its text, at most."""
 
-_LATEST_ONLY = (SessionOpened, UsageReported, SubagentActivityChanged, PlanChanged, JobsChanged)
+_LATEST_ONLY = (
+    ScreenConfigured,
+    SessionOpened,
+    UsageReported,
+    SubagentActivityChanged,
+    PlanChanged,
+    JobsChanged,
+)
 
 
 class History:

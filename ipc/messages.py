@@ -23,6 +23,9 @@ DecidedBy = Literal["table", "rule", "mode", "grant", "person", "limit"]
 DelegationStatus = Literal["completed", "partial", "failed"]
 WorkerFault = Literal["out_of_memory", "internal_error"]
 Verdict = Literal["verified", "claimed"]
+Theme = Literal["auto", "dark", "light", "high-contrast"]
+Glyphs = Literal["auto", "unicode", "ascii"]
+Notify = Literal["auto", "title", "bell", "desktop", "off"]
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -299,6 +302,14 @@ class StopJob(Command, frozen=True):
     """As in `JobsChanged`."""
 
 
+class ListPaths(Command, frozen=True):
+    """To the parent: the files of the workspace that the ignore rules let in. `PathsListed`, or `Refused`."""
+
+
+class ListPrompts(Command, frozen=True):
+    """To the parent: what was prompted in this workspace before, in any session. `PromptsListed`."""
+
+
 class ReplacePlan(Command, frozen=True):
     """To the plan store: replace the whole plan. `PlanStored` or `PlanRefused`."""
 
@@ -435,6 +446,22 @@ class SessionsListed(Reply, frozen=True):
     """The latest first; the open one is among them."""
 
 
+class PathsListed(Reply, frozen=True):
+    """Files of the workspace."""
+
+    paths: tuple[str, ...]
+    """Relative to the workspace, sorted; a name that is no UTF-8 is left out."""
+    is_cut: bool = False
+    """Whether there are more than were listed."""
+
+
+class PromptsListed(Reply, frozen=True):
+    """Earlier prompts of this workspace, each once."""
+
+    prompts: tuple[str, ...]
+    """The newest first."""
+
+
 class ModelCompleted(Reply, frozen=True):
     """The end of a `CompleteModel`; its stream came before as `ModelStreamed`."""
 
@@ -496,7 +523,7 @@ class ProcessExited(Fact, frozen=True):
 
 
 class SessionOpened(Fact, frozen=True):
-    """A session began or was opened again; the first fact of the parent."""
+    """A session began or was opened again."""
 
     session_id: str
     """As in the log's file name."""
@@ -516,6 +543,23 @@ class SessionOpened(Fact, frozen=True):
     """Hex digest of the tools array's bytes."""
     first_turn: int = 1
     """Number of this run's first turn; earlier ones are what the session holds already."""
+
+
+class ScreenConfigured(Fact, frozen=True):
+    """How the person wants their screen; told before the session is opened."""
+
+    theme: Theme = "auto"
+    """Colours; `auto`: dark or light, as the terminal's background is."""
+    glyphs: Glyphs = "auto"
+    """Character set of signs and frames; `auto`: as the locale says."""
+    mouse: bool = True
+    """Whether wheel and clicks are ours; the terminal's own selection then needs Shift."""
+    motion: bool = True
+    """False: nothing on the screen moves but numbers."""
+    notify: Notify = "auto"
+    """How a waiting answer or question is told to who looks elsewhere; `auto`: title and desktop."""
+    keys: dict[str, tuple[str, ...]] = {}
+    """Name of an action to the keys that mean it, instead of its own ones."""
 
 
 class TurnStarted(Fact, frozen=True):
@@ -723,17 +767,17 @@ class ModelStreamed(Fact, frozen=True):
 
 AnyCommand = (
     Ping | GetSnapshot | Stop | StartTurn | CancelTurn | SettleAsk | CompactConversation | UndoTurn | RedoTurn
-    | ListSessions | OpenSession | StopJob | ReplacePlan | GetPlan | ClearPlan | StartDelegation
-    | HandIn | CompleteModel | InvokeTool | FinishDelegation
+    | ListSessions | OpenSession | StopJob | ListPaths | ListPrompts | ReplacePlan | GetPlan | ClearPlan
+    | StartDelegation | HandIn | CompleteModel | InvokeTool | FinishDelegation
 )  # fmt: skip
 AnyReply = (
-    Accepted | Refused | Pong | PlanStored | PlanRefused | SessionsListed | ModelCompleted | ToolInvoked
-    | Snapshot
+    Accepted | Refused | Pong | PlanStored | PlanRefused | SessionsListed | PathsListed | PromptsListed
+    | ModelCompleted | ToolInvoked | Snapshot
 )  # fmt: skip
 AnyFact = (
-    Beat | ProcessStarted | ProcessExited | SessionOpened | TurnStarted | MessageDelta | RequestDelayed
-    | ToolStarted | ToolPrinted | ToolFinished | AskRaised | AskSettled | UsageReported | CompactionStarted
-    | CompactionFinished | SubagentActivityChanged | JobsChanged | NoticeRaised | TurnFinished | PlanChanged
-    | ModelStreamed
+    Beat | ProcessStarted | ProcessExited | ScreenConfigured | SessionOpened | TurnStarted | MessageDelta
+    | RequestDelayed | ToolStarted | ToolPrinted | ToolFinished | AskRaised | AskSettled | UsageReported
+    | CompactionStarted | CompactionFinished | SubagentActivityChanged | JobsChanged | NoticeRaised
+    | TurnFinished | PlanChanged | ModelStreamed
 )  # fmt: skip
 AnyMessage = AnyCommand | AnyReply | AnyFact

@@ -29,6 +29,7 @@ from ipc.messages import (
     ProcessExited,
     ProcessStarted,
     RequestDelayed,
+    ScreenConfigured,
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
@@ -125,6 +126,8 @@ class ViewState:
     """The last news of each process."""
     notices: list[NoticeRaised] = field(default_factory=list)
     """What others than the parent had to say: a new snapshot of the parent must not lose it."""
+    look: ScreenConfigured = field(default_factory=ScreenConfigured)
+    """How the person wants the screen; what was told last stays while the parent is away."""
     late: bool = True
     """Whether another screen was there before this one: what it finds began at an unknown time."""
     cut_off: bool = False
@@ -209,6 +212,8 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.transcript.think(text, now)
         case MessageDelta(text=text):
             _say(talk, text)
+        case ScreenConfigured():
+            state.look = fact
         case SessionOpened():
             talk.session = cleaned.fact(fact)
         case TurnStarted():

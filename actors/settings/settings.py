@@ -20,6 +20,7 @@ from actors.settings.tables import (
     Permissions,
     Prices,
     Sandbox,
+    Screen,
     Shell,
     Table,
     Timeouts,
@@ -90,6 +91,7 @@ class Settings(Table):
     delegation: Delegation = Delegation()
     shell: Shell = Shell()
     web: Web = Web()
+    screen: Screen = Screen()
     prices: Prices | None = None
 
     _sources: dict[str, str] = PrivateAttr(default_factory=dict)

@@ -16,6 +16,7 @@ from actors.permissions.command_rules import Answer, CommandRule
 from actors.permissions.place_rules import HostRule, PathRule
 from actors.permissions.policy import DEFAULT_TABLE, Rules
 from actors.settings.layers import nearest
+from ipc.messages import Glyphs, Notify, ScreenConfigured, Theme
 
 Sandbox = Literal["require", "best-effort", "off"]
 WireApi = Literal["chat", "responses"]
@@ -136,3 +137,33 @@ class Web(Table):
 
             Search(given)
         return given
+
+
+class Screen(Table):
+    """How the screen looks and behaves; nothing here changes what Fido does."""
+
+    theme: Theme = "auto"
+    """`dark`, `light`, `high-contrast`; `auto`: dark or light, as the terminal's background is."""
+    glyphs: Glyphs = "auto"
+    """`unicode`, `ascii`; `auto`: as the locale says."""
+    mouse: bool = True
+    """Whether wheel and clicks work; the terminal's own selection then needs Shift."""
+    motion: bool = True
+    """False: nothing moves but numbers."""
+    notify: Notify = "auto"
+    """`title`, `bell`, `desktop`, `off`: how who looks elsewhere is told of an answer or a question."""
+    keys: dict[str, list[str]] = {}
+    """Name of an action, such as `newline`, to the keys that mean it instead, such as `["ctrl n"]`."""
+
+    @property
+    def fact(self) -> ScreenConfigured:
+        """What the screen is told of it."""
+        keys = {action: tuple(names) for action, names in self.keys.items()}
+        return ScreenConfigured(
+            theme=self.theme,
+            glyphs=self.glyphs,
+            mouse=self.mouse,
+            motion=self.motion,
+            notify=self.notify,
+            keys=keys,
+        )

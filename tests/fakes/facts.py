@@ -1,6 +1,6 @@
 """Facts as the other actors tell them: made by hand, and any of them by Hypothesis."""
 
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import strategies as st
 
@@ -10,6 +10,7 @@ from ipc.messages import (
     AskSettled,
     CompactionFinished,
     CompactionStarted,
+    Glyphs,
     Job,
     JobsChanged,
     MessageDelta,
@@ -21,8 +22,10 @@ from ipc.messages import (
     ProcessExited,
     ProcessStarted,
     RequestDelayed,
+    ScreenConfigured,
     SessionOpened,
     SubagentActivityChanged,
+    Theme,
     ToolFinished,
     ToolPrinted,
     ToolStarted,
@@ -176,6 +179,16 @@ PLANS = st.builds(
 )
 FACTS: st.SearchStrategy[AnyFact] = st.one_of(
     st.builds(session, session_id=TEXTS, workspace=TEXTS, model=TEXTS, context_window=_NUMBERS),
+    st.builds(
+        ScreenConfigured,
+        theme=st.sampled_from(get_args(Theme)),
+        glyphs=st.sampled_from(get_args(Glyphs)),
+        mouse=st.booleans(),
+        motion=st.booleans(),
+        keys=st.dictionaries(
+            TEXTS | st.sampled_from(["send", "plan"]), st.lists(TEXTS, max_size=2).map(tuple), max_size=3
+        ),
+    ),
     st.builds(TurnStarted, turn=_SMALL, prompt=TEXTS),
     st.builds(MessageDelta, turn=_SMALL, kind=st.sampled_from(["text", "reasoning"]), text=TEXTS),
     st.builds(
