@@ -23,9 +23,9 @@ from ipc.messages import (
 from tests.fakes.facts import FACTS, LICENSE, PLAN, TEXTS, activity, approval, finished, session
 from tests.fakes.screen import Desktop, draw_exactly, working
 from ui import theme
-from ui.blocks import steady
 from ui.desk import Message
 from ui.terminal import in_ascii
+from ui.transcript.transcript import steady
 
 WIDTHS = [40, 60, 80, 120, 200]
 

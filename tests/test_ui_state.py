@@ -19,8 +19,8 @@ from ipc.messages import (
 )
 from ipc.terminal_text import clean
 from tests.fakes.facts import FACTS, PLAN, activity, approval, finished, session, usage
-from ui.blocks import LINE_LIMIT, Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock
 from ui.state import ViewState, apply, rebuild
+from ui.transcript.blocks import LINE_LIMIT, Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock
 
 
 def told(*facts: AnyFact, now: float = 1.0) -> ViewState:

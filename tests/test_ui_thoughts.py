@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from ipc.messages import MessageDelta, NoticeRaised, ToolFinished, ToolStarted, TurnStarted
 from tests.fakes.facts import TEXTS, finished, session
 from tests.fakes.screen import Desktop, draw_exactly
-from ui.blocks import THOUGHT_PART, ThoughtBlock, Transcript
+from ui.transcript.blocks import THOUGHT_PART, ThoughtBlock
+from ui.transcript.transcript import Transcript
 
 WIDTHS = [40, 60, 80, 120, 200]
 

@@ -12,7 +12,7 @@ from ipc.messages import (
 )
 from tests.fakes.facts import finished, session, usage
 from tests.fakes.screen import Desktop, working
-from ui.blocks import NoteBlock
+from ui.transcript.blocks import NoteBlock
 
 WIDTHS = [40, 60, 80, 120, 200]
 TURN = Usage(prompt_tokens=12_000, cached_tokens=9_000, completion_tokens=345, cost_usd=0.0042)

@@ -6,7 +6,7 @@ import msgspec
 
 from ipc.messages import Plan, PlanItem
 from ipc.terminal_text import clean_line
-from ui.blocks import steady
+from ui.transcript.transcript import steady
 
 DETAIL_LINES: Final = 3
 """Lines of a failed tool's output that the transcript shows."""

@@ -23,9 +23,9 @@ from ipc.messages import (
     StopJob,
     UndoTurn,
 )
-from ui.blocks import steady
 from ui.desk import SILENT, Message, Send
 from ui.state import apply
+from ui.transcript.transcript import steady
 from ui.view import View
 
 if TYPE_CHECKING:

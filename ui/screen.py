@@ -7,6 +7,8 @@ import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ui.desk import SILENT, Message
+from ui.transcript.drawing import LEVEL_ROLE
+from ui.transcript.listing import TranscriptView
 from ui.view import View
 from ui.widgets import activity_bar, header, plan_panel, status_line
 from ui.widgets.approval import AskForm
@@ -16,7 +18,6 @@ from ui.widgets.overlay import TextPage, help_markup, overlaid
 from ui.widgets.plan_panel import PlanPanel
 from ui.widgets.recall import RecallList
 from ui.widgets.row import Content, Part, Row, Size, hanging
-from ui.widgets.transcript import LEVEL_ROLE, TranscriptView
 from ui.widgets.usage import usage_markup
 
 MIN_COLUMNS: Final = 40

@@ -41,8 +41,9 @@ from ipc.messages import (
     UsageReported,
 )
 from ui import cleaned, figures
-from ui.blocks import Outcome, Transcript, steady
 from ui.diffs import diff_lines, shows_diff
+from ui.transcript.blocks import Outcome
+from ui.transcript.transcript import Transcript, steady
 
 Source = Literal["parent", "plan_store", "supervisor"]
 

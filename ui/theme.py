@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from ipc.messages import Level, PlanStatus, Verdict
-from ui.blocks import Outcome
+from ui.transcript.blocks import Outcome
 
 ACCENT: Final = "#a78bfa"
 """Subagents, and nothing else."""

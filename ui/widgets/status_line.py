@@ -3,9 +3,9 @@
 from typing import Final, Literal, assert_never
 
 from ui import figures, keys
+from ui.transcript.drawing import LEVEL_ROLE
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width
-from ui.widgets.transcript import LEVEL_ROLE
 from ui.widgets.usage import context
 
 Answering = Literal["not", "choosing", "writing"]
