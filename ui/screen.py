@@ -6,13 +6,13 @@ from typing import ClassVar, Final
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
+from ui.composer.composer import Composer
 from ui.desk import SILENT, Message
 from ui.transcript.drawing import LEVEL_ROLE
 from ui.transcript.listing import TranscriptView
 from ui.view import View
 from ui.widgets import activity_bar, header, plan_panel, status_line
 from ui.widgets.approval import AskForm
-from ui.widgets.composer import Composer
 from ui.widgets.jobs import jobs_markup
 from ui.widgets.overlay import TextPage, help_markup, overlaid
 from ui.widgets.plan_panel import PlanPanel

@@ -9,10 +9,10 @@ from urwid.widget.widget import AbstractFlowWidget
 
 from ipc.messages import AskRaised, SettleAsk
 from ui import asking, keys
+from ui.composer.editor import LineEditor
 from ui.diffs import diff_lines, shows_diff
 from ui.theme import Glyphs
 from ui.view import View
-from ui.widgets.composer import LineEditor
 from ui.widgets.diff import diff_text
 from ui.widgets.row import Content, Part, Row, ScrolledPage, Size, cut_rows, hanging, width
 

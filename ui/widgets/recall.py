@@ -6,9 +6,9 @@ import urwid
 
 from ipc.messages import SessionSummary
 from ui import figures, keys
+from ui.composer.editor import LineEditor
 from ui.recall import Recall, changed_at
 from ui.view import View
-from ui.widgets.composer import LineEditor
 from ui.widgets.row import Content, Part, Size, draw, fit
 
 _NARROW: Final = 60

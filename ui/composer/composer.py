@@ -1,0 +1,58 @@
+"""Where the person writes: as high as its text, within a limit, and the cursor always in view."""
+
+from typing import ClassVar, Final
+
+import urwid
+
+from ui.composer.editor import LineEditor
+from ui.theme import Glyphs
+from ui.widgets.row import Size
+
+_MARK: Final = 2
+
+
+class Composer(urwid.Widget):
+    """A mark and the editor; as high as its text, within a limit, and the cursor always in view."""
+
+    _sizing = frozenset([urwid.FLOW])
+    _selectable = True
+    no_cache: ClassVar[list[str]] = ["render"]
+
+    def __init__(self, glyphs: Glyphs) -> None:
+        super().__init__()
+        self.editor = LineEditor("Ask Fido to do something")
+        self.limit = 1
+        """Most rows it may take."""
+        self._mark = urwid.Text(("brand", f"{glyphs.prompt} "))
+        self._top = 0
+
+    def rows(self, size: Size, focus: bool = False) -> int:
+        return min(self.limit, self.editor.rows((self._room(size),)))
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        columns = self._room(size)
+        text = urwid.CompositeCanvas(self.editor.render((columns,), focus))
+        shown = min(self.limit, text.rows())
+        if text.cursor is not None:
+            row = text.cursor[1]
+            self._top = min(max(self._top, row - shown + 1), row)
+        self._top = max(0, min(self._top, text.rows() - shown))
+        text.trim(self._top, shown)
+        mark = urwid.CompositeCanvas(self._mark.render((_MARK,)))
+        mark.pad_trim_top_bottom(0, shown - 1)
+        return urwid.CanvasJoin([(mark, None, False, _MARK), (text, None, focus, columns)])
+
+    def keypress(self, size: Size, key: str) -> str | None:
+        return None if self.editor.type(self._room(size), key) else key
+
+    def give_back(self, text: str) -> None:
+        """Put a text that was not sent before what is written now."""
+        if not text:
+            return
+        self.editor.select(on=False)
+        draft = self.editor.edit_text
+        self.editor.set_edit_text(f"{text}\n{draft}" if draft else text)
+        self.editor.set_edit_pos(len(text))
+
+    def _room(self, size: Size) -> int:
+        return max(1, size[0] - _MARK)
