@@ -18,6 +18,8 @@ Role = Literal[
     "brand",
     "chrome",
     "dim",
+    "rule",
+    "gauge",
     "strong",
     "prompt",
     "activity",
@@ -35,6 +37,8 @@ PALETTE: Final[list[tuple[Role, str, str, str, str, str]]] = [
     ("brand", "dark cyan,bold", "default", "bold", "#2a9da8,bold", "default"),
     ("chrome", "dark cyan", "default", "default", "#2a9da8", "default"),
     ("dim", "dark gray", "default", "default", "#8a8a8a", "default"),
+    ("rule", "dark gray", "default", "default", "#6c6c6c", "default"),
+    ("gauge", "dark cyan", "default", "default", "#2a9da8", "default"),
     ("strong", "default,bold", "default", "bold", "default,bold", "default"),
     ("prompt", "default,bold", "default", "bold", "default,bold", "default"),
     ("activity", "white,bold", "dark magenta", "standout", "#1b0f3b,bold", ACCENT),
@@ -70,6 +74,8 @@ class Glyphs:
     rule: str
     corners: str
     """Top left, top right, bottom left, bottom right."""
+    gauge: tuple[str, str]
+    """The filled and the empty part of a bar that says how full something is."""
     thumb: str
     trough: str
 
@@ -90,6 +96,7 @@ UNICODE: Final = Glyphs(
     bar="│",
     rule="─",
     corners="┌┐└┘",
+    gauge=("━", "╌"),
     thumb="┃",
     trough=" ",
 )
@@ -109,6 +116,7 @@ ASCII: Final = Glyphs(
     bar="|",
     rule="-",
     corners="++++",
+    gauge=("#", "-"),
     thumb="#",
     trough=" ",
 )
