@@ -55,6 +55,7 @@ class Parts:
     tools_bytes: bytes
     """The encoded `tools` array of every request."""
     opened: Opened
+    workspace: Workspace
     private: tuple[Path, ...]
     """Files and folders that stay closed to a model."""
     history: History
@@ -163,6 +164,7 @@ async def assemble(
         provider=provider,
         tools_bytes=tools_bytes,
         opened=opened,
+        workspace=workspace,
         private=private,
         history=history,
         replay=replay,

@@ -15,6 +15,7 @@ from actors.assembly import Parts, assemble
 from actors.conversation import Conversation, encode_head, encode_system, encode_user
 from actors.directories import state_directory
 from actors.environment import keys_of
+from actors.files.all_paths import list_paths
 from actors.opening import digest
 from actors.plan.delivery import is_due, origin, restoring
 from actors.prompts.asides import files_restored, restore_interrupted, stale_step, told_with, unfinished
@@ -22,6 +23,7 @@ from actors.prompts.system_message import system_message
 from actors.restarts import REOPEN, START_REFUSED
 from actors.resume import ResumeRefused, check_session, running_sessions
 from actors.session.log import LogFailed
+from actors.session.prompt_history import PromptHistory
 from actors.session.summaries import summaries
 from actors.settings.layers import SettingsError
 from actors.settings.settings import OFFLINE_MODEL, Settings, load
@@ -30,7 +32,7 @@ from actors.turn import TurnOutcome, run_turn
 from actors.undo.undo import Restored, UndoRefused
 from ipc import kernel, logs
 from ipc.actor import Actor, run
-from ipc.endpoints import RunPlace
+from ipc.endpoints import RunPlace, workspace_key
 from ipc.lifecycle import TURN, TurnEvent, TurnState, advance
 from ipc.mailbox import Answer, Peer
 from ipc.messages import (
@@ -40,11 +42,14 @@ from ipc.messages import (
     AnyReply,
     CancelTurn,
     CompactConversation,
+    ListPaths,
+    ListPrompts,
     ListSessions,
     MessageDelta,
     NoticeRaised,
     OpenSession,
     Problem,
+    PromptsListed,
     RedoTurn,
     Refused,
     SessionOpened,
@@ -77,6 +82,8 @@ class Parent(Actor):
         self._state_directory = state
         self._sessions = state / "sessions"
         self._workspace = Path(place.run.workspace)
+        name = f"{workspace_key(place.run.workspace)}.jsonl"
+        self._prompts = PromptHistory(state / "prompts" / name, settings.redactor.content)
         self._model = OFFLINE_MODEL if settings.offline else settings.model
         self._state: TurnState = "idle"
         self._doing = ""
@@ -123,6 +130,10 @@ class Parent(Actor):
                 return self._parts.jobs.stop(pid)
             case ListSessions():
                 return self._list_sessions()
+            case ListPaths():
+                return list_paths(self._parts.workspace)
+            case ListPrompts():
+                return PromptsListed(prompts=self._prompts.told())
             case StartTurn() | CompactConversation() | UndoTurn() | RedoTurn() | OpenSession():
                 return self._busy() if self._state != "idle" else self._begin(command)
             case _:
@@ -204,6 +215,8 @@ class Parent(Actor):
         asides = tuple(self._asides())
         self._parts.recorder.prompt_taken(prompt, run_id, asides)
         self._append(encode_user(told_with(prompt, asides)))
+        if self.place.run.front != "headless":  # which scripts start, by the hundred
+            self._prompts.add(prompt)
         self._start(self._play(), "A turn is running")
 
     def _asides(self) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+import inspect
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,8 +28,12 @@ from ipc.messages import (
     AnyFact,
     AnyReply,
     CancelTurn,
+    ListPaths,
+    ListPrompts,
     NoticeRaised,
     OpenSession,
+    PathsListed,
+    PromptsListed,
     Refused,
     StartTurn,
     TurnStarted,
@@ -107,6 +112,37 @@ def test_an_accepted_prompt_is_recorded_before_it_is_accepted(workspace: Path, t
                 events = read_log(tmp_path / "sessions" / "s-test.jsonl").events
                 assert [event.text for event in events if isinstance(event, PromptTaken)] == ["hello"]
                 assert [fact.prompt for fact in parent.told if isinstance(fact, TurnStarted)] == ["hello"]
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(("front", "told"), [("ui", ("hello",)), ("none", ("hello",)), ("headless", ())])
+def test_what_a_person_prompted_is_told_to_the_next_run_in_the_workspace(
+    workspace: Path, tmp_path: Path, front: str, told: tuple[str, ...]
+) -> None:
+    async def play() -> None:
+        with run_place(workspace, front=front) as place:
+            async with life(place, tmp_path) as parent:
+                parent.on_command(StartTurn(prompt="hello"), Nobody())
+        with run_place(workspace, session_id="s-other") as place:
+            async with life(place, tmp_path) as parent:
+                assert parent.on_command(ListPrompts(), Nobody()) == PromptsListed(prompts=told)
+
+    asyncio.run(play())
+
+
+def test_the_files_of_the_workspace_are_listed_also_while_a_turn_runs(
+    workspace: Path, tmp_path: Path
+) -> None:
+    (workspace / "a.py").touch()
+
+    async def play() -> None:
+        with run_place(workspace) as place:
+            async with life(place, tmp_path) as parent:
+                parent.on_command(StartTurn(prompt="hello"), Nobody())
+                answer = parent.on_command(ListPaths(), Nobody())
+                assert inspect.isawaitable(answer)
+                assert await answer == PathsListed(paths=("a.py",))
 
     asyncio.run(play())
 
