@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import bus, cancel, delegations, plan, resume, shell, starts, tree, turns, undo
+from tests.bench import bus, cancel, delegations, plan, resume, screen, shell, starts, tree, turns, undo
 from tests.bench.measure import HEADER
 
 PARTS = {
@@ -13,6 +13,7 @@ PARTS = {
     "cancel": cancel,
     "plan": plan,
     "resume": resume,
+    "screen": screen,
     "shell": shell,
     "tree": tree,
     "undo": undo,
