@@ -9,7 +9,7 @@ from tests.fakes.facts import finished
 
 ANSWER: Final = """## What I found
 
-The loader reads **every** file twice: once to *count* its lines, and once to cut it into pieces of `4096` bytes.
+The loader reads **every** file twice: once to *count* its lines, and once to cut it into `4096` bytes.
 The second pass is the one that matters, and it could do the work of the first.
 
 1. `read_pieces` opens the file again

@@ -1,4 +1,4 @@
-"""A run in a process of its own that streams an answer, so that who measures the screen has its hands free."""
+"""A run in a process of its own that streams an answer: who measures the screen has its hands free."""
 
 import asyncio
 import multiprocessing
