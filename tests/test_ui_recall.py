@@ -192,7 +192,7 @@ def test_the_cursor_is_in_the_search_line() -> None:
 
 
 def test_a_key_opens_it_and_leaves_the_draft() -> None:
-    desk = Desktop().tell(session()).type("half a dra").press("ctrl r")
+    desk = Desktop().tell(session()).type("half a dra").press("f4")
     assert desk.orders == [ListSessions()]
     assert "Earlier sessions" in desk.text
     assert "› half a dra" in desk.press("esc").text

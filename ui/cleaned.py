@@ -39,13 +39,15 @@ def last_lines(text: str) -> tuple[str, ...]:
 
 def fact(told: S) -> S:
     """Return a fact or value with its texts cleaned, on one line unless they may have more."""
-    changes: dict[str, str | tuple[str, ...]] = {}
+    changes: dict[str, str | tuple[str, ...] | dict[str, tuple[str, ...]]] = {}
     for name in told.__struct_fields__:
         value = getattr(told, name)
         if isinstance(value, str):
             changes[name] = steady(value) if name in _MULTILINE else line(value)
         elif isinstance(value, tuple):
             changes[name] = tuple(map(line, value))
+        elif isinstance(value, dict):
+            changes[name] = {line(key): tuple(map(line, values)) for key, values in value.items()}
     return msgspec.structs.replace(told, **changes)
 
 

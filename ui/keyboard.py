@@ -31,7 +31,7 @@ class Keyboard:
             form.answer_key(size[0], key)
             return []
         desk.message = None
-        action = keys.action_of(key)
+        action = self._view.keymap.action_of(key)
         if action == "interrupt":
             return desk.interrupt(self._view.state, self._view.clock())
         if action == "background" or action == "redraw":

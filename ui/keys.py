@@ -1,70 +1,145 @@
 """Every key and every local command the screen knows; the only place that names one. The help is made of it.
 
-Names of keys are urwid's: `meta` is Alt. Keys that edit a line are urwid's own and stay as they are.
+Names of keys are urwid's: `meta` is Alt. A key means one thing in one place; what it means anywhere, it means
+in every place that has no other use for it. Keys that edit a line are urwid's own and are listed only.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
+
+from ui import key_names
 
 Action = Literal[
     "send",
     "newline",
     "take_back",
+    "drop_queued",
+    "history",
+    "complete",
+    "edit",
+    "expand",
+    "browse",
+    "line_up",
+    "line_down",
+    "leave",
     "cancel",
     "interrupt",
     "plan",
     "recall",
     "fold",
+    "search",
+    "select",
     "help",
     "page_up",
     "page_down",
-    "line_up",
-    "line_down",
     "oldest",
     "newest",
     "panel_up",
     "panel_down",
     "background",
     "redraw",
+    "block_up",
+    "block_down",
+    "toggle",
+    "copy",
+    "find",
+    "next_match",
+    "previous_match",
+    "first",
+    "last",
+    "choose_up",
+    "choose_down",
+    "take",
 ]
+Place = Literal["anywhere", "composer", "transcript", "list"]
+"""Where a key means something: where one writes, in the transcript while it is browsed, in a list."""
+PLACES: Final[dict[Place, str]] = {
+    "composer": "Writing",
+    "anywhere": "Anywhere",
+    "transcript": "In the transcript",
+    "list": "In a list",
+}
+"""Places in the order of the help, with its heads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One action and the keys that mean it."""
+    """One action in one place, and the keys that mean it."""
 
     action: Action
     keys: tuple[str, ...]
-    shown: str
-    """The keys as a person names them."""
     help: str
+    place: Place = "anywhere"
+
+    @property
+    def shown(self) -> str:
+        """The keys as a person names them."""
+        return ", ".join(map(key_names.shown, self.keys))
 
 
 BINDINGS: Final = (
-    Binding("send", ("enter",), "Enter", "send; while Fido works, queue"),
-    Binding("newline", ("meta enter", "ctrl j", "shift enter"), "Alt-Enter, Ctrl-J", "new line"),
-    Binding("take_back", ("meta up",), "Alt-Up", "take the last queued message back, or what was typed over"),
-    Binding("cancel", ("esc",), "Esc", "close what is open, else stop the turn"),
-    Binding("interrupt", ("ctrl c",), "Ctrl-C", "the same; twice when idle: leave"),
-    Binding("plan", ("f2", "ctrl t"), "F2, Ctrl-T", "the whole plan"),
-    Binding("recall", ("ctrl r",), "Ctrl-R", "earlier sessions of this workspace"),
-    Binding("fold", ("f3", "ctrl o"), "F3, Ctrl-O", "thoughts and diffs: all of them, or a line each"),
-    Binding("help", ("f1",), "F1, or ? in an empty line", "this help"),
-    Binding("page_up", ("page up",), "PgUp", "older"),
-    Binding("page_down", ("page down",), "PgDn", "newer"),
-    Binding("line_up", ("up",), "Up", "one line, when the cursor cannot move"),
-    Binding("line_down", ("down",), "Down", "one line, when the cursor cannot move"),
-    Binding("oldest", ("meta <", "ctrl home"), "Ctrl-Home", "the beginning"),
-    Binding("newest", ("meta >", "ctrl end"), "Ctrl-End", "the end, and follow it"),
-    Binding("panel_up", ("shift up", "meta page up"), "Shift-Up, Alt-PgUp", "plan panel up"),
-    Binding("panel_down", ("shift down", "meta page down"), "Shift-Down, Alt-PgDn", "plan panel down"),
-    Binding("background", ("ctrl z",), "Ctrl-Z", "to the background; `fg` comes back"),
-    Binding("redraw", ("ctrl l",), "Ctrl-L", "draw the screen again"),
+    Binding("send", ("enter",), "send; while Fido works, queue", "composer"),
+    Binding("newline", ("meta enter", "ctrl j", "shift enter"), "new line", "composer"),
+    Binding("take_back", ("meta up",), "take a queued message back, or what was typed over", "composer"),
+    Binding("drop_queued", ("meta delete",), "remove the last queued message", "composer"),
+    Binding("history", ("ctrl r",), "search earlier prompts; again: an older one", "composer"),
+    Binding("line_up", ("up",), "line up; from the first one, earlier prompts", "composer"),
+    Binding("line_down", ("down",), "line down; from the last one, later prompts", "composer"),
+    Binding("complete", ("tab",), "complete a file behind @, or a command behind /", "composer"),
+    Binding("edit", ("ctrl g",), "write in your editor", "composer"),
+    Binding("expand", ("meta v",), "show a folded paste as text", "composer"),
+    Binding("browse", ("shift tab",), "go to the transcript, and back", "composer"),
+    Binding("leave", ("ctrl d",), "in an empty line: leave", "composer"),
+    Binding("cancel", ("esc",), "close what is open, else stop the turn"),
+    Binding("interrupt", ("ctrl c",), "the same; twice when idle: leave"),
+    Binding("plan", ("f2", "ctrl t"), "the whole plan"),
+    Binding("fold", ("f3", "ctrl o"), "thoughts, outputs and diffs: all of them, or a line each"),
+    Binding("recall", ("f4",), "earlier sessions of this workspace"),
+    Binding("select", ("f5",), "plain text, for the terminal's own selection"),
+    Binding("search", ("ctrl f",), "search the transcript"),
+    Binding("help", ("f1",), "this help; also ? in an empty line"),
+    Binding("page_up", ("page up",), "older"),
+    Binding("page_down", ("page down",), "newer"),
+    Binding("oldest", ("ctrl home", "meta <"), "the beginning"),
+    Binding("newest", ("ctrl end", "meta >"), "the end, and follow it"),
+    Binding("panel_up", ("shift up", "meta page up"), "plan panel up"),
+    Binding("panel_down", ("shift down", "meta page down"), "plan panel down"),
+    Binding("background", ("ctrl z",), "to the background; `fg` comes back"),
+    Binding("redraw", ("ctrl l",), "draw the screen again"),
+    Binding("block_up", ("up",), "the block above", "transcript"),
+    Binding("block_down", ("down",), "the block below", "transcript"),
+    Binding("first", ("home",), "the first block", "transcript"),
+    Binding("last", ("end",), "the last block", "transcript"),
+    Binding("toggle", ("enter",), "unfold or fold the block", "transcript"),
+    Binding("copy", ("c",), "copy the block", "transcript"),
+    Binding("find", ("/",), "search", "transcript"),
+    Binding("next_match", ("n",), "the next match", "transcript"),
+    Binding("previous_match", ("N",), "the match before", "transcript"),
+    Binding("browse", ("shift tab", "tab"), "back to the line you write", "transcript"),
+    Binding("choose_up", ("up", "ctrl p"), "the entry above", "list"),
+    Binding("choose_down", ("down", "ctrl n"), "the entry below", "list"),
+    Binding("take", ("enter", "tab"), "take it", "list"),
 )
+EDITING: Final = (
+    (("left", "right"), "a character"),
+    (("meta b", "meta f"), "a word back, forward"),
+    (("ctrl a", "ctrl e"), "start, end of the line"),
+    (("backspace", "delete"), "delete a character"),
+    (("ctrl w", "meta d"), "delete the word before, behind the cursor"),
+    (("ctrl u", "ctrl k"), "delete to the start, end of the line"),
+    (("ctrl y",), "put back what was deleted"),
+    (("ctrl _",), "undo"),
+)
+"""Keys that edit the line, for the help; urwid's editor knows them."""
+FIXED: Final[tuple[Action, ...]] = ("interrupt",)
+"""Actions that keep their keys: there must be a way out that nobody can lose."""
 HELP_IN_EMPTY_LINE: Final = "?"
 DIGITS: Final = "1-9"
 PASTE_BEGIN: Final = "begin paste"
 PASTE_END: Final = "end paste"
+FOCUS_IN: Final = "focus in"
+FOCUS_OUT: Final = "focus out"
 
 SCROLLING: Final[dict[Action, str]] = {
     "page_up": "page up",
@@ -76,7 +151,97 @@ SCROLLING: Final[dict[Action, str]] = {
 }
 """Actions that scroll, and the key that a scrolled widget knows for it."""
 
-_ACTIONS: Final[dict[str, Action]] = {key: binding.action for binding in BINDINGS for key in binding.keys}
+
+@dataclass(frozen=True, slots=True)
+class Keymap:
+    """What each key means, as the person wants it."""
+
+    bindings: tuple[Binding, ...] = BINDINGS
+    faults: tuple[str, ...] = ()
+    """What of the wishes could not be met, for people."""
+    _meant: dict[tuple[Place, str], Action] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        meant = {(each.place, key): each.action for each in self.bindings for key in each.keys}
+        object.__setattr__(self, "_meant", meant)
+
+    @classmethod
+    def of(cls, wishes: Mapping[str, tuple[str, ...]]) -> "Keymap":
+        """Return the table with keys changed; a wish that can not be met changes nothing. Raises nothing."""
+        wanted, faults = dict[Action, tuple[str, ...]](), list[str]()
+        for name, keys in wishes.items():
+            fault = _refusal(name, keys)
+            if fault:
+                faults.append(f"[screen.keys] {fault}")
+            else:
+                wanted[_action(name)] = tuple(key for key in map(key_names.canonical, keys) if key)
+        while clash := _clash(bindings := _rebound(wanted), wanted):
+            action, fault = clash
+            del wanted[action]
+            faults.append(f"[screen.keys] {fault}")
+        return cls(bindings, tuple(faults))
+
+    def action_of(self, key: str, place: Place = "composer") -> Action | None:
+        """Return what a key means there, or None when it is text or an editing key."""
+        return self._meant.get((place, key)) or self._meant.get(("anywhere", key))
+
+    def shown(self, action: Action) -> str:
+        """Return the first key of an action as a person names it; empty when it has none."""
+        found = next((each.keys for each in self.bindings if each.action == action and each.keys), ("",))
+        return key_names.shown(found[0])
+
+
+DEFAULT: Final = Keymap()
+
+
+def action_of(key: str, place: Place = "composer") -> Action | None:
+    """Return what a key means when nobody has changed it."""
+    return DEFAULT.action_of(key, place)
+
+
+def shown(action: Action) -> str:
+    """Return the first key of an action when nobody has changed it, as a person names it."""
+    return DEFAULT.shown(action)
+
+
+def _action(name: str) -> Action:
+    return next(each.action for each in BINDINGS if each.action == name)
+
+
+def _refusal(action: str, keys: tuple[str, ...]) -> str:
+    """Return why a wish makes no sense, whatever the others are; empty when it does."""
+    rows = [each for each in BINDINGS if each.action == action]
+    if not rows:
+        return f"names {action!r}, and there is no such action; {shown('help')} lists them."
+    if action in FIXED:
+        return f"{action} keeps {rows[0].shown}: it is the way out."
+    for key in keys:
+        if (known := key_names.canonical(key)) is None:
+            return f"{action}: {key!r} is no key; names are like 'ctrl n', 'alt up', 'f6'."
+        if is_text(known) and any(each.place in ("composer", "anywhere") for each in rows):
+            return f"{action}: {key!r} is text where one writes."
+    return ""
+
+
+def _rebound(wanted: Mapping[Action, tuple[str, ...]]) -> tuple[Binding, ...]:
+    return tuple(replace(each, keys=wanted.get(each.action, each.keys)) for each in BINDINGS)
+
+
+def _clash(bindings: tuple[Binding, ...], wanted: dict[Action, tuple[str, ...]]) -> tuple[Action, str] | None:
+    """Return a wished action with a key that means something else there, and what to say of it."""
+    for action in reversed(wanted):
+        rows = [each for each in bindings if each.action == action]
+        for other in bindings:
+            if other.action == action or not any(_meet(each.place, other.place) for each in rows):
+                continue
+            if key := next((key for key in wanted[action] if key in other.keys), None):
+                return action, f"{action}: {key_names.shown(key)} already means {other.action}."
+    return None
+
+
+def _meet(one: Place, other: Place) -> bool:
+    return one == other or "anywhere" in (one, other)
+
 
 LocalCommand = Literal[
     "/plan",
@@ -109,6 +274,13 @@ LOCAL_COMMANDS: Final[dict[LocalCommand, str]] = {
 _WITH_WORDS: Final[tuple[LocalCommand, ...]] = ("/compact", "/jobs stop")
 """Commands that take words of the person behind their name."""
 
+_SAME_COMMAND: Final[dict[str, LocalCommand]] = {
+    "/resume": "/recall",
+    "/sessions": "/recall",
+    "/exit": "/quit",
+}
+"""Names that people know a command by from elsewhere."""
+
 
 class Entered(NamedTuple):
     """A line that looks like a local command."""
@@ -119,16 +291,6 @@ class Entered(NamedTuple):
     """None when there is no such command."""
     words: str = ""
     """What was entered behind the name of a command that takes words."""
-
-
-def action_of(key: str) -> Action | None:
-    """Return what a key means, or None when it is text or an editing key."""
-    return _ACTIONS.get(key)
-
-
-def shown(action: Action) -> str:
-    """Return the first key of an action as a person names it."""
-    return next(binding.shown for binding in BINDINGS if binding.action == action).split(",")[0]
 
 
 def is_text(key: str) -> bool:
@@ -151,6 +313,7 @@ def local_command(text: str) -> Entered | None:
             behind = text.split(maxsplit=count)[count:]
             return Entered(command, command, "".join(behind).rstrip())
     known = next((command for command in LOCAL_COMMANDS if command == line.lower()), None)
+    known = known or _SAME_COMMAND.get(line.lower())
     if "\n" in text.strip() or (known is None and text[0].isspace()):
         return None
     return Entered(line, known)

@@ -42,6 +42,7 @@ from ipc.messages import (
 )
 from ui import cleaned, figures
 from ui.diffs import diff_lines, shows_diff
+from ui.keys import DEFAULT, Keymap
 from ui.transcript.blocks import Outcome
 from ui.transcript.transcript import Transcript, steady
 
@@ -129,6 +130,8 @@ class ViewState:
     """What others than the parent had to say: a new snapshot of the parent must not lose it."""
     look: ScreenConfigured = field(default_factory=ScreenConfigured)
     """How the person wants the screen; what was told last stays while the parent is away."""
+    keymap: Keymap = DEFAULT
+    """What each key means, as the person wants it."""
     late: bool = True
     """Whether another screen was there before this one: what it finds began at an unknown time."""
     cut_off: bool = False
@@ -214,7 +217,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
         case MessageDelta(text=text):
             _say(talk, text)
         case ScreenConfigured():
-            state.look = fact
+            state.look, state.keymap = cleaned.fact(fact), Keymap.of(fact.keys)
         case SessionOpened():
             talk.session = cleaned.fact(fact)
         case TurnStarted():

@@ -8,6 +8,7 @@ from typing import Final
 
 from ipc.messages import AskRaised
 from ui.desk import Desk
+from ui.keys import Keymap
 from ui.state import ViewState
 from ui.theme import Glyphs
 
@@ -28,6 +29,11 @@ class View:
     """The time of day, with its zone."""
     home: str
     """The person's home directory, to shorten paths."""
+
+    @property
+    def keymap(self) -> Keymap:
+        """What each key means here."""
+        return self.state.keymap
 
     @property
     def phase(self) -> int:
