@@ -152,6 +152,12 @@ SCROLLING: Final[dict[Action, str]] = {
 """Actions that scroll, and the key that a scrolled widget knows for it."""
 
 
+class Pasted(str):
+    """A paste as one key: its text, which may read like the name of a key. Lines end with a newline."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Keymap:
     """What each key means, as the person wants it."""
