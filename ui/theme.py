@@ -1,55 +1,16 @@
-"""Colours and glyphs. Nothing is said by a colour alone: each state has a glyph or a word of its own.
-
-The terminal's own foreground and background stay, so dark and light terminals both work; the tones are
-chosen to be read on either.
-"""
+"""Signs that the screen is drawn with, in Unicode and in ASCII. Each state has one of its own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from ipc.messages import Level, PlanStatus, Verdict
+from ui.palettes import ACCENT as ACCENT
+from ui.palettes import Role as Role
+from ui.palettes import palette
 from ui.transcript.blocks import Outcome
 
-ACCENT: Final = "#a78bfa"
-"""Subagents, and nothing else."""
-
-Role = Literal[
-    "brand",
-    "chrome",
-    "dim",
-    "rule",
-    "gauge",
-    "strong",
-    "prompt",
-    "activity",
-    "ok",
-    "warning",
-    "error",
-    "ask",
-    "chosen",
-    "added",
-    "removed",
-]
-
-# Role, then foreground and background for 16 colours, for none, and for 256 and more (urwid's palette form).
-PALETTE: Final[list[tuple[Role, str, str, str, str, str]]] = [
-    ("brand", "dark cyan,bold", "default", "bold", "#2a9da8,bold", "default"),
-    ("chrome", "dark cyan", "default", "default", "#2a9da8", "default"),
-    ("dim", "dark gray", "default", "default", "#8a8a8a", "default"),
-    ("rule", "dark gray", "default", "default", "#6c6c6c", "default"),
-    ("gauge", "dark cyan", "default", "default", "#2a9da8", "default"),
-    ("strong", "default,bold", "default", "bold", "default,bold", "default"),
-    ("prompt", "default,bold", "default", "bold", "default,bold", "default"),
-    ("activity", "white,bold", "dark magenta", "standout", "#1b0f3b,bold", ACCENT),
-    ("ok", "dark green", "default", "default", "#3d9a50", "default"),
-    ("warning", "brown", "default", "bold", "#b8860b", "default"),
-    ("error", "light red", "default", "bold", "#d9534f", "default"),
-    ("ask", "brown,bold", "default", "bold", "#b8860b,bold", "default"),
-    ("chosen", "default,standout", "default", "standout", "default,standout", "default"),
-    ("added", "dark green", "default", "default", "#3d9a50", "default"),
-    ("removed", "light red", "default", "default", "#d9534f", "default"),
-]
+PALETTE: Final = tuple(palette("neutral"))
 
 
 @dataclass(frozen=True, slots=True)
