@@ -66,12 +66,12 @@ def played(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 @asynccontextmanager
 async def scene(
-    workspace: Path, columns: int = 80, rows: int = 24, **environment: str
+    workspace: Path, columns: int = 80, rows: int = 24, *, background: str = "", **environment: str
 ) -> AsyncIterator[Scene]:
     """A run with an open session, and the screen drawing it."""
     async with played_run(workspace) as run:
         start = command("ui.app", run.place.directory, os.getpid())
-        with TerminalProgram(start, columns, rows, environment) as terminal:
+        with TerminalProgram(start, columns, rows, environment, background=background) as terminal:
             await terminal.shows("ready")
             yield run, terminal
 

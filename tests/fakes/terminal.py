@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import re
 import select
 import signal
 import struct
@@ -12,6 +13,7 @@ import termios
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import pyte
 
@@ -24,10 +26,19 @@ ENVIRONMENT = {
 }
 
 # What a person types, as a terminal sends it.
-ENTER, ESC, CTRL_C, CTRL_J, CTRL_O, CTRL_R, CTRL_Z = "\r", "\x1b", "\x03", "\n", "\x0f", "\x12", "\x1a"
-UP, DOWN, PAGE_UP, PAGE_DOWN = "\x1b[A", "\x1b[B", "\x1b[5~", "\x1b[6~"
-F1, F2, F3 = "\x1bOP", "\x1bOQ", "\x1bOR"
-ALT_ENTER, ALT_UP = "\x1b\r", "\x1b[1;3A"
+ENTER, ESC, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
+CTRL_C, CTRL_D, CTRL_F, CTRL_G, CTRL_J, CTRL_O, CTRL_R, CTRL_Z = (chr(ord(key) & 31) for key in "CDFGJORZ")
+UP, DOWN, RIGHT, LEFT, HOME, END = (f"\x1b[{final}" for final in "ABCDHF")
+PAGE_UP, PAGE_DOWN, CTRL_HOME, CTRL_END = "\x1b[5~", "\x1b[6~", "\x1b[1;5H", "\x1b[1;5F"
+F1, F2, F3, F4, F5 = "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
+ALT_ENTER, ALT_UP, ALT_DELETE, ALT_V, SHIFT_TAB = "\x1b\r", "\x1b[1;3A", "\x1b[3;3~", "\x1bv", "\x1b[Z"
+FOCUS_IN, FOCUS_OUT = "\x1b[I", "\x1b[O"
+
+# What a program asks a terminal, and what it answers: its background, its ways, what it is.
+_QUESTIONS: Final = re.compile(rb"\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\[\?(\d+)\$p|\x1b\[0?c")
+SYNCHRONIZED: Final = b"2026"
+FRAME_BEGIN, FRAME_END = b"\x1b[?25l", b"\x1b[?25h"
+"""Around each frame the cursor is hidden and shown again."""
 
 
 class TerminalProgram:
@@ -40,7 +51,11 @@ class TerminalProgram:
         rows: int = 24,
         environment: dict[str, str] | None = None,
         cwd: Path | None = None,
+        background: str = "",
     ) -> None:
+        """`background`: such as `ffffff`; a terminal without one answers no question."""
+        self.background = background
+        self._asked = b""
         self.screen = pyte.Screen(columns, rows)
         self.written = bytearray()
         """Every byte the program has written."""
@@ -66,6 +81,27 @@ class TerminalProgram:
     def text(self) -> str:
         """The screen as lines."""
         return "\n".join(line.rstrip() for line in self.screen.display)
+
+    @property
+    def lines(self) -> list[str]:
+        """The rows of the screen, without what is blank at their ends."""
+        return self.text.split("\n")
+
+    @property
+    def frames(self) -> int:
+        """How many frames it has drawn."""
+        return self.written.count(FRAME_BEGIN)
+
+    def row_of(self, text: str) -> int:
+        """The first row that holds a text. Raises `StopIteration`."""
+        return next(row for row, line in enumerate(self.screen.display) if text in line)
+
+    def cells(self, text: str) -> list[pyte.screens.Char]:
+        """The cells of the first place where a text of narrow characters stands."""
+        row = self.row_of(text)
+        cells = [self.screen.buffer[row][column] for column in range(self.screen.columns)]
+        at = "".join(cell.data or "\0" for cell in cells).index(text)
+        return cells[at : at + len(text)]
 
     @property
     def modes(self) -> list[object]:
@@ -95,6 +131,17 @@ class TerminalProgram:
         self.screen.resize(rows, columns)
         self._set_size(columns, rows)
 
+    async def redraws(self, columns: int, rows: int) -> None:
+        """Change the window's size, as a terminal that forgets what was on it; wait for all rows."""
+        self.resize(columns, rows)
+        self.screen.erase_in_display(2)
+        await self.becomes(lambda: bool(self.screen.display[-1].strip()), f"a screen of {columns}x{rows}")
+
+    def click(self, column: int, row: int, button: int = 0) -> None:
+        """Press and release a button; columns and rows count from 0. The wheel is 64 (up) and 65 (down)."""
+        at = f"{button};{column + 1};{row + 1}"
+        self.type(f"\x1b[<{at}M" + (f"\x1b[<{at}m" if button < 64 else ""))
+
     @property
     def is_given_back(self) -> bool:
         """Whether settings, screen, mouse, paste mode and cursor are as before it was drawn on."""
@@ -114,6 +161,24 @@ class TerminalProgram:
         """Draw what the program has written."""
         self.written += data
         self._stream.feed(data)
+        if self.background:
+            self._answer(data)
+
+    def _answer(self, data: bytes) -> None:
+        self._asked += data
+        end = 0
+        for asked in _QUESTIONS.finditer(self._asked):
+            end = asked.end()
+            os.write(self.fd, self._answer_to(asked))
+        self._asked = self._asked[end:][-16:]
+
+    def _answer_to(self, asked: re.Match[bytes]) -> bytes:
+        if asked[1]:
+            return b"\x1b[?%b;%d$y" % (asked[1], 2 if asked[1] == SYNCHRONIZED else 0)
+        if asked[0].endswith(b"c"):
+            return b"\x1b[?62;22c"
+        red, green, blue = (self.background[at : at + 2] * 2 for at in (0, 2, 4))
+        return f"\x1b]11;rgb:{red}/{green}/{blue}\x1b\\".encode()
 
     @property
     def ended(self) -> bool:
