@@ -60,10 +60,12 @@ class App:
         self._view = View(ViewState(), Desk(), glyphs, time.monotonic, _wall, home)
         self._screen = Screen(self._view, self._key)
         self._keyboard = Keyboard(self._screen)
+        terminal = Terminal(ascii_only=not unicode)
         self._main = urwid.MainLoop(
             self._screen,
             theme.PALETTE,
-            screen=Terminal(ascii_only=not unicode),
+            screen=terminal,
+            input_filter=lambda typed, _: terminal.pastes.named(typed),
             handle_mouse=False,
             event_loop=urwid.AsyncioEventLoop(loop=loop),
         )

@@ -19,18 +19,12 @@ class Keyboard:
     def press(self, size: Size, key: str) -> list[Order]:
         """Take one key. `size`: columns and rows of the screen."""
         screen, desk = self._screen, self._view.desk
-        if desk.recall is not None and screen.recall.pasting:
-            screen.recall.press(size[0], key)
-            return []
         form = screen.form if desk.overlay is None else None
         answering = form is not None and form.armed
-        if screen.composer.editor.pasting or (key == keys.PASTE_BEGIN and not answering and not desk.recall):
-            screen.composer.keypress(size, key)
-            return []
-        if form is not None and form.pasting:
-            form.answer_key(size[0], key)
-            return []
         desk.message = None
+        if isinstance(key, keys.Pasted):
+            self._paste(size, key)
+            return []
         action = self._view.keymap.action_of(key)
         if action == "interrupt":
             return desk.interrupt(self._view.state, self._view.clock())
@@ -46,6 +40,17 @@ class Keyboard:
         if form is not None:
             form.grace.typed(self._view.clock())
         return self._beside(size, key, action)
+
+    def _paste(self, size: Size, pasted: keys.Pasted) -> None:
+        """Give a paste to whoever takes text now; it never answers or chooses anything."""
+        screen, desk = self._screen, self._view.desk
+        form = screen.form if desk.overlay is None else None
+        if desk.recall is not None:
+            screen.recall.press(size[0], pasted)
+        elif form is not None and form.answering == "writing":
+            form.answer_key(size[0], pasted)
+        else:
+            screen.composer.keypress(size, pasted)
 
     def _settle(self, form: AskForm, answer: SettleAsk) -> list[Order]:
         """Give an answer; a local command that was written as one is carried out, and the ask stays open."""

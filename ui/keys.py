@@ -188,7 +188,9 @@ class Keymap:
         return cls(bindings, tuple(faults))
 
     def action_of(self, key: str, place: Place = "composer") -> Action | None:
-        """Return what a key means there, or None when it is text or an editing key."""
+        """Return what a key means there, or None when it is text, a paste or an editing key."""
+        if isinstance(key, Pasted):
+            return None
         return self._meant.get((place, key)) or self._meant.get(("anywhere", key))
 
     def shown(self, action: Action) -> str:
@@ -277,10 +279,12 @@ LOCAL_COMMANDS: Final[dict[LocalCommand, str]] = {
     "/help": "keys and commands",
     "/quit": "leave Fido",
 }
-_WITH_WORDS: Final[tuple[LocalCommand, ...]] = ("/compact", "/jobs stop")
+WITH_WORDS: Final[tuple[LocalCommand, ...]] = ("/compact", "/jobs stop")
 """Commands that take words of the person behind their name."""
+NEED_WORDS: Final[tuple[LocalCommand, ...]] = ("/jobs stop",)
+"""Those of them that do nothing without."""
 
-_SAME_COMMAND: Final[dict[str, LocalCommand]] = {
+SAME_COMMAND: Final[dict[str, LocalCommand]] = {
     "/resume": "/recall",
     "/sessions": "/recall",
     "/exit": "/quit",
@@ -313,13 +317,13 @@ def local_command(text: str) -> Entered | None:
     if not words or not words[0].startswith("/") or "/" in words[0][1:]:
         return None
     line = " ".join(words)
-    for command in _WITH_WORDS:
+    for command in WITH_WORDS:
         count = len(command.split())
         if " ".join(words[:count]).lower() == command:
             behind = text.split(maxsplit=count)[count:]
             return Entered(command, command, "".join(behind).rstrip())
     known = next((command for command in LOCAL_COMMANDS if command == line.lower()), None)
-    known = known or _SAME_COMMAND.get(line.lower())
+    known = known or SAME_COMMAND.get(line.lower())
     if "\n" in text.strip() or (known is None and text[0].isspace()):
         return None
     return Entered(line, known)

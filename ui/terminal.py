@@ -9,6 +9,7 @@ from typing import Final
 import urwid
 
 from ipc.terminal_text import LINE_END
+from ui.composer.pastes import Pastes
 
 _ENTER, _LINE_FEED, _ESCAPE = 13, 10, 27
 ESCAPE_S: Final = 0.03
@@ -35,14 +36,17 @@ class Terminal(urwid.display.raw.Screen):
         super().__init__(bracketed_paste_mode=True, focus_reporting=False)
         self.set_input_timeouts(complete_wait=ESCAPE_S)
         self._ascii_only = ascii_only
+        self.pastes = Pastes()
 
     def write(self, data: str) -> None:
         """Write to the terminal; to one that knows ASCII alone, something of the same width."""
         super().write(in_ascii(data) if self._ascii_only else data)
 
     def get_available_raw_input(self) -> list[int]:
-        """Return what was typed; a line feed (Ctrl-J) as Alt-Enter, which means the same."""
-        codes = super().get_available_raw_input()
+        """Return what was typed, without pastes; a line feed (Ctrl-J) as Alt-Enter, which means the same."""
+        codes = self.pastes.sift(super().get_available_raw_input())
+        while self.pastes.coming_in and (more := self._get_input_codes()):
+            codes += self.pastes.sift(more)
         if _LINE_FEED not in codes:
             return codes
         typed: list[int] = []

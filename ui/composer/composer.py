@@ -4,6 +4,7 @@ from typing import ClassVar, Final
 
 import urwid
 
+from ui.composer.draft import Draft, draft_of, joined
 from ui.composer.editor import LineEditor
 from ui.theme import Glyphs
 from ui.widgets.row import Size
@@ -45,14 +46,19 @@ class Composer(urwid.Widget):
     def keypress(self, size: Size, key: str) -> str | None:
         return None if self.editor.type(self._room(size), key) else key
 
-    def give_back(self, text: str) -> None:
-        """Put a text that was not sent before what is written now."""
-        if not text:
-            return
-        self.editor.select(on=False)
-        draft = self.editor.edit_text
-        self.editor.set_edit_text(f"{text}\n{draft}" if draft else text)
-        self.editor.set_edit_pos(len(text))
+    def mouse_event(self, size: Size, event: str, button: int, col: int, row: int, focus: bool) -> bool:
+        """Put the cursor where it was clicked."""
+        room = (self._room(size),)
+        return event == "mouse press" and self.editor.move_cursor_to_coords(
+            room, col - _MARK, self._top + row
+        )
+
+    def give_back(self, given: str | Draft) -> None:
+        """Put what was not sent before what is written now."""
+        returned = draft_of(given) if isinstance(given, str) else given
+        if returned.text:
+            both = joined([returned, self.editor.draft()], between="\n")
+            self.editor.restore(both._replace(pos=len(returned.text)))
 
     def _room(self, size: Size) -> int:
         return max(1, size[0] - _MARK)

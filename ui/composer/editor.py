@@ -1,98 +1,195 @@
-"""A line or lines that a person edits: a paste taken whole, what enters cleaned."""
+"""A line or lines that a person edits: undo, words, killed text; a long paste is one character, a chip."""
 
+import functools
 from collections.abc import Hashable
+from typing import Final, Literal
 
 import urwid
+from urwid import text_layout
+from urwid.command_map import Command
 
 from ipc.terminal_text import clean
 from ui import keys
+from ui.composer import draft as drafts
+from ui.composer.draft import Draft
 
-_JOINS = ("\u200d", "\ufe0f")  # Typed alone, between the parts of an emoji; judged when the text is taken.
+_JOINS: Final = ("\u200d", "\ufe0f")
+"""Typed alone, between the parts of an emoji; judged when the text is taken."""
+_UNDO_STEPS: Final = 200
+_KILLS_KEPT: Final = 20
+
+
+@functools.cache
+def _editing_keys() -> urwid.CommandMap:
+    """Return the keys of a shell's line, and those with Ctrl and Alt that people know from elsewhere."""
+    mapped = urwid.CommandMap()
+    mapped.bind_readline()
+    mapped.bind(Command.WORD_LEFT, "ctrl left", "meta left")
+    mapped.bind(Command.WORD_RIGHT, "ctrl right", "meta right")
+    mapped.bind(Command.DELETE_WORD_LEFT, "ctrl backspace")
+    mapped.bind(Command.DELETE_WORD_RIGHT, "ctrl delete")
+    mapped.bind(Command.REDO, "meta _")
+    return mapped
 
 
 class LineEditor(urwid.Edit):
-    """An edit field that takes a bracketed paste in one piece and cleans what enters it."""
+    """An edit field that takes a paste in one piece and cleans what enters it."""
 
     def __init__(self, placeholder: str = "", *, multiline: bool = True) -> None:
         self._selected = False
+        self._chips: dict[str, str] = {}
+        self._kills: list[str | bytes] = []
         super().__init__(
             multiline=multiline,
             placeholder=("dim", placeholder) if placeholder else None,
             wrap=urwid.SPACE if multiline else urwid.CLIP,
+            undo_limit=_UNDO_STEPS,
+            kill_buffer=self._kills,
         )
-        self._pasting: list[str] | None = None
-        self._typed_over = ""
+        self._command_map = _editing_keys()
+        self._typed_over = Draft()
+
+    # --- what a key does
+
+    def type(self, columns: int, key: str) -> bool:
+        """Take a key; return whether it was used."""
+        if self._selected and self._deselect(key):
+            return True
+        if isinstance(key, keys.Pasted):
+            self.paste(key)
+        elif key == "tab":
+            return False
+        elif keys.is_text(key) and key not in _JOINS and (shown := clean(key)) != key:
+            self.replace(self.edit_pos, self.edit_pos, shown)
+        else:
+            return self.keypress((max(1, columns),), key) is None
+        return True
+
+    pasting: Final = False
+
+    def paste(self, pasted: str) -> None:
+        """Insert what was pasted at the cursor; a long one as a chip."""
+        text = clean(pasted)
+        if not self.multiline:
+            text = " ".join(text.split())
+        elif drafts.is_long(text):
+            chip = drafts.new_chip(self._chips)
+            self._chips[chip] = text
+            text = chip
+        self.replace(self.edit_pos, self.edit_pos, text)
+
+    def newline(self) -> None:
+        """Begin a new line at the cursor."""
+        self.replace(self.edit_pos, self.edit_pos, "\n")
+
+    def expand(self) -> Literal["done", "none", "long"]:
+        """Put the text of the chip at the cursor in its place, or that of the last one; one step to undo."""
+        found = dict(drafts.chips_in(self.edit_text))
+        if not found:
+            return "none"
+        at = next((place for place in (self.edit_pos, self.edit_pos - 1) if place in found), max(found))
+        pasted = self._chips[found[at]]
+        if not drafts.is_editable(drafts.unfolded(self.edit_text, {found[at]: pasted})):
+            return "long"
+        self.replace(at, at + 1, pasted)
+        return "done"
 
     def select(self, *, on: bool = True) -> None:
         """Select the text: what is typed next takes its place, any other key keeps it."""
         self._selected = on
         self._invalidate()
 
-    def get_text(self) -> tuple[str | bytes, list[tuple[Hashable, int]]]:
-        text, attributes = super().get_text()
-        return text, [("chosen", len(text))] if self._selected and text else attributes
-
-    def type(self, columns: int, key: str) -> bool:
-        """Take a key; return whether it was used."""
-        if self._selected and self._deselect(key):
-            return True
-        if key == keys.PASTE_BEGIN:
-            self._pasting = []
-        elif key == keys.PASTE_END:
-            self._end_paste()
-        elif self._pasting is not None:
-            self._pasting.append(_pasted(key))
-        elif key == "tab":
-            return False
-        elif keys.is_text(key):
-            self.insert_text(key if key in _JOINS else _entered(key))
-        else:
-            return self.keypress((max(1, columns),), key) is None
-        return True
-
-    @property
-    def pasting(self) -> bool:
-        """Whether a paste is coming in: no key means anything but text then."""
-        return self._pasting is not None
-
-    def newline(self) -> None:
-        """Begin a new line at the cursor."""
-        self.insert_text("\n")
-
-    def bring_back(self) -> str:
-        """Return the text that was typed over; empty when there is none."""
-        text, self._typed_over = self._typed_over, ""
-        return text
-
     def _deselect(self, key: str) -> bool:
         """End the selection; return whether the key is used up by that."""
-        self._selected = False
-        self._invalidate()
-        deletes = key in ("backspace", "delete")
-        if deletes or keys.is_text(key) or key == keys.PASTE_BEGIN:
-            self._typed_over = self.get_edit_text()
-            self.set_edit_text("")
+        self.select(on=False)
+        deletes = not isinstance(key, keys.Pasted) and key in ("backspace", "delete")
+        if deletes or keys.is_text(key) or isinstance(key, keys.Pasted):
+            self._typed_over = self.draft()
+            self.replace(0, len(self.edit_text), "")
         return deletes
 
-    def take(self) -> str:
-        """Return the text and leave the field empty."""
+    # --- the text
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Put a clean text in place of a stretch, the cursor behind it, as one step to undo."""
+        with self._editing():
+            self._set_edit_text_and_pos(
+                self.edit_text[:start] + text + self.edit_text[end:], start + len(text)
+            )
+
+    def draft(self) -> Draft:
+        """Return what is written now."""
+        text = self.edit_text
+        return Draft(text, self.edit_pos, {chip: self._chips[chip] for _, chip in drafts.chips_in(text)})
+
+    def restore(self, draft: Draft) -> None:
+        """Show a draft instead of what is written, as one step to undo."""
+        self.select(on=False)
+        text = drafts.adopted(draft, self._chips)
+        if text != self.edit_text:
+            self.replace(0, len(self.edit_text), text)
+        self.set_edit_pos(draft.pos)
+
+    def put(self, text: str) -> None:
+        """Show a whole text instead of what is written, as one step to undo."""
+        self.restore(drafts.draft_of(text))
+
+    def take(self) -> Draft:
+        """Return what is written and leave the field empty; nothing of it can be undone."""
         self._selected = False
-        text = _entered(self.get_edit_text())
+        draft = self.draft()
         self.set_edit_text("")
-        return text
+        self._chips.clear()
+        self._kills[:] = [killed for killed in self._kills[-_KILLS_KEPT:] if not _has_chip(killed)]
+        return draft
 
-    def _end_paste(self) -> None:
-        pasted, self._pasting = self._pasting or [], None
-        text = _entered("".join(pasted))
-        self.insert_text(text if self.multiline else " ".join(text.split()))
+    def bring_back(self) -> Draft:
+        """Return the text that was typed over; empty when there is none."""
+        draft, self._typed_over = self._typed_over, Draft()
+        return draft
+
+    # --- how it is shown: chips as their labels, which are longer than they
+
+    def get_text(self) -> tuple[str | bytes, list[tuple[Hashable, int]]]:
+        text = drafts.labelled(self.edit_text, self._chips)
+        if self._selected and text:
+            return text, [("chosen", len(text))]
+        roles: list[tuple[Hashable, int]] = []
+        at = 0
+        for place, width in self._labels():
+            roles += (None, place - at), ("chip", width)
+            at = place + 1
+        return text, roles
+
+    def position_coords(self, maxcol: int, pos: int) -> tuple[int, int]:
+        return super().position_coords(maxcol, pos + sum(w - 1 for place, w in self._labels() if place < pos))
+
+    def move_cursor_to_coords(
+        self, size: tuple[int], x: int | Literal[urwid.Align.LEFT, urwid.Align.RIGHT], y: int
+    ) -> bool:
+        rows = self.get_line_translation(size[0])
+        if not 0 <= y < len(rows):
+            return False
+        shown_at = text_layout.calc_pos(self.get_text()[0], rows, x, y)
+        self.set_edit_pos(self._edited_at(shown_at))
+        self.pref_col_maxcol = x, size[0]
+        return True
+
+    def _labels(self) -> list[tuple[int, int]]:
+        """Return the place in the text and the width of the label of each chip."""
+        found = enumerate(drafts.chips_in(self.edit_text), start=1)
+        return [(place, len(drafts.label(number, self._chips[chip]))) for number, (place, chip) in found]
+
+    def _edited_at(self, shown_at: int) -> int:
+        """Return the place in the text of one in what is shown; within a label, its nearer end."""
+        for place, width in self._labels():
+            if shown_at <= place:
+                break
+            if shown_at < place + width:
+                return place + (2 * (shown_at - place) >= width)
+            shown_at -= width - 1
+        return shown_at
 
 
-def _entered(text: str) -> str:
-    return clean(text).replace("\t", "    ")
-
-
-def _pasted(key: str) -> str:
-    """Return the text of one key of a paste; keys that stand for no text are dropped."""
-    if keys.is_text(key):
-        return key
-    return {"enter": "\n", "meta enter": "\n", "tab": "\t", "ctrl i": "\t"}.get(key, "")
+def _has_chip(killed: str | bytes) -> bool:
+    return isinstance(killed, str) and any(drafts.chips_in(killed))

@@ -33,11 +33,6 @@ class RecallList(urwid.Widget):
         self._top = 0
         self._page = 1
 
-    @property
-    def pasting(self) -> bool:
-        """Whether a paste is coming into the search line."""
-        return self._search.pasting
-
     def changed(self) -> None:
         """Show the list that the desk now has."""
         recall = self._view.desk.recall
@@ -46,7 +41,7 @@ class RecallList(urwid.Widget):
 
     def press(self, columns: int, key: str) -> str | None:
         """Take a key; return the id of the session it opens."""
-        action = None if self._search.pasting else keys.action_of(key)
+        action = keys.action_of(key)
         recall = self._recall
         if action == "send":
             chosen = recall.chosen(self._open_id)
