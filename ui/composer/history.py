@@ -1,0 +1,116 @@
+"""What was prompted in this workspace before: walked through like a shell's, and searched; pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ui.composer.draft import Draft, draft_of
+
+MOST: Final = 1_000
+"""Prompts that are kept."""
+
+
+@dataclass(slots=True)
+class History:
+    """The prompts, the newest first, each once."""
+
+    prompts: list[str] = field(default_factory=list)
+    asking: bool = False
+    """Whether the parent's list is on its way."""
+    came: bool = False
+    """Whether it has come once."""
+    _here: list[str] = field(default_factory=list)
+    """What was sent from this screen, the newest first."""
+
+    def add(self, text: str) -> None:
+        """Put what is sent now before all others."""
+        if text.strip():
+            self._here = _once([text, *self._here])
+            self.prompts = _once([text, *self.prompts])
+
+    def fill(self, told: Iterable[str]) -> None:
+        """Take the parent's list, the newest first."""
+        self.came, self.asking = True, False
+        self.prompts = _once([*self._here, *told])
+
+
+class Walk:
+    """A walk through the prompts and back to the draft; what is changed on the way stays changed."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+        self._prompts: Sequence[str] = ()
+        self._at = -1
+        """The place in the prompts; -1 is the draft."""
+        self._left: dict[int, Draft] = {}
+
+    def older(self, now: Draft) -> Draft | None:
+        """Go one prompt back from what is written now; None at the oldest."""
+        if self._at < 0:
+            self._prompts = [each for each in self._history.prompts if each != now.whole]
+        return self._go(self._at + 1, now)
+
+    def newer(self, now: Draft) -> Draft | None:
+        """Go one prompt forward, at last to the draft; None there."""
+        return self._go(self._at - 1, now)
+
+    def jump(self, prompt: str, now: Draft) -> Draft:
+        """Go to a prompt; what is written now stays where it is."""
+        if self._at < 0:
+            self._prompts = self._history.prompts
+        self._left[self._at] = now
+        self._at = self._prompts.index(prompt) if prompt in self._prompts else self._at
+        return draft_of(prompt)
+
+    def end(self) -> None:
+        """Forget the walk: what is written was sent."""
+        self._prompts, self._at, self._left = (), -1, {}
+
+    def _go(self, at: int, now: Draft) -> Draft | None:
+        if not -1 <= at < len(self._prompts):
+            return None
+        self._left[self._at] = now
+        self._at = at
+        return self._left.get(at) or draft_of(self._prompts[at])
+
+
+@dataclass(slots=True)
+class Search:
+    """A search through the prompts while one types."""
+
+    history: History
+    query: str = ""
+    _chosen: int = 0
+
+    def matching(self) -> list[str]:
+        """Return the prompts that hold all words, the newest first; a capital letter means itself."""
+        words = self.query.split()
+        if any(map(str.isupper, self.query)):
+            return [each for each in self.history.prompts if all(word in each for word in words)]
+        lowered = ((each, each.casefold()) for each in self.history.prompts)
+        words = [word.casefold() for word in words]
+        return [each for each, text in lowered if all(word in text for word in words)]
+
+    def look_for(self, query: str) -> None:
+        """Search for something else; the newest match is chosen."""
+        if query != self.query:
+            self.query, self._chosen = query, 0
+
+    def move(self, steps: int) -> None:
+        """Choose the match so many steps older."""
+        self._chosen = max(0, min(self._chosen + steps, len(self.matching()) - 1))
+
+    @property
+    def at(self) -> int:
+        """The place of the chosen one among those that match."""
+        return self._chosen
+
+    @property
+    def chosen(self) -> str | None:
+        """The chosen prompt; None when none matches."""
+        matching = self.matching()
+        return matching[min(self._chosen, len(matching) - 1)] if matching else None
+
+
+def _once(prompts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(prompts))[:MOST]
