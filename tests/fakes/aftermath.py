@@ -33,7 +33,7 @@ def check_session(at: Home, session_id: str, workspace: Path) -> Aftermath:
     The log can be read and folds to what a strict server takes, so that every call has its one result.
     A command that leaves its call's number in the file `ran` has run once, and not before that is recorded.
     """
-    log = at.folder / "state" / "fido" / "sessions" / f"{session_id}.jsonl"
+    log = session_log(at, session_id)
     if not log.exists() or not log.stat().st_size:
         return Aftermath()
     events = check_log(log)
@@ -45,6 +45,11 @@ def check_session(at: Home, session_id: str, workspace: Path) -> Aftermath:
         last.status if isinstance(last, TurnEnded) else "",
         len(_lost_plans(events, messages, workspace / NAME)),
     )
+
+
+def session_log(at: Home, session_id: str) -> Path:
+    """Return where a session's log is, or would be."""
+    return at.folder / "state" / "fido" / "sessions" / f"{session_id}.jsonl"
 
 
 def unanswered(messages: Sequence[Message]) -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from tests.fakes.aftermath import check_session
+from tests.fakes.aftermath import check_session, session_log
 from tests.fakes.eventful import COMMAND_AT, REQUESTS, EventfulModel, Trouble, held
 from tests.fakes.fault_table import LONG, SEED, Fault, FaultTable
 from tests.fakes.fido import GUARD, Home, home, kill, openai_environment, parent_of
@@ -57,6 +57,7 @@ class Life:
         self._struck = 0.0
         self._types_in_vain = False
         """Whether a screen may be on its way back, which drops what is typed meanwhile."""
+        self._turns_before, _ = scene.turns
         scene.model.mark(0)
         words = [*GUARD, *(["run"] if self.front == "headless" else []), "go", "--session", scene.session]
         environment = scene.environment | environment
@@ -200,7 +201,11 @@ class Life:
             return self._program.ended
         cells = self._program.screen.buffer[0]
         header = "".join(cells[column].data for column in range(COLUMNS))
-        return self._program.ended or header.rstrip().endswith("ready")
+        if self._program.ended:
+            return True
+        # A screen is ready before the prompt of the command line is taken, too.
+        turns, over = self._scene.turns
+        return header.rstrip().endswith("ready") and over and turns > self._turns_before
 
     def _hit(self, role: str) -> None:
         self.has_to_end |= role in FATAL
@@ -250,6 +255,14 @@ class Scene:
             yield life
         finally:
             life.close()
+
+    @property
+    def turns(self) -> tuple[int, bool]:
+        """How many turns have begun, and whether the last one is over, as the session's log says."""
+        log = session_log(self.at, self.session)
+        told = log.read_bytes() if log.exists() else b""
+        begun, ended = b'"type":"PromptTaken"', b'"type":"TurnEnded"'
+        return told.count(begun), told.rfind(ended) > told.rfind(begun)
 
     def check(self, fault: Fault) -> None:
         """Look at what is on disk and what the server was sent."""
