@@ -97,9 +97,9 @@ def test_no_line_of_a_tail_is_more_than_a_row_or_acts_on_the_terminal() -> None:
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_the_status_line_counts_what_runs_in_the_background(columns: int) -> None:
     desk = Desktop(columns).tell(session(), usage(), jobs(SERVER))
-    assert f"{desk.lines[-1]} ".count("· 1 job ") == 1
+    assert f"{desk.lines[-1]} ".count(" 1 job ") == 1
     assert "Enter send" in desk.lines[-1] or columns == 40
-    assert "· 2 jobs" in desk.tell(jobs(SERVER, WATCH)).lines[-1]
+    assert " 2 jobs" in desk.tell(jobs(SERVER, WATCH)).lines[-1]
     assert "job" not in desk.tell(jobs()).lines[-1]
 
 

@@ -28,7 +28,7 @@ def thinking(columns: int = 80, rows: int = 24, text: str = "First.\nThen.") -> 
 
 def transcript(desk: Desktop) -> list[str]:
     """The transcript's rows that hold something, without what stands beside them."""
-    return [line for row in desk.lines[1:-4] if (line := row.split("│")[0].rstrip(" ┃"))]
+    return [line for row in desk.lines[2:-4] if (line := row.split("│")[0].rstrip(" ┃"))]
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

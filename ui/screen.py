@@ -1,39 +1,52 @@
-"""The whole screen for any size: which part stands where, and who gets a key."""
+"""The whole screen for any size: which part stands where, and what is under the pointer."""
 
-from collections.abc import Callable, Sequence
-from typing import ClassVar, Final
+from collections.abc import Callable
+from typing import ClassVar, Final, NamedTuple
 
 import urwid
-from urwid.widget.widget import AbstractFlowWidget
+from urwid.widget.widget import AbstractFlowWidget, AbstractWidget
 
 from ui.composer.composer import Composer
-from ui.desk import SILENT, Message
-from ui.transcript.drawing import LEVEL_ROLE
 from ui.transcript.listing import TranscriptView
 from ui.view import View
 from ui.widgets import activity_bar, header, plan_panel, status_line
 from ui.widgets.approval import AskForm
 from ui.widgets.jobs import jobs_markup
-from ui.widgets.overlay import TextPage, help_markup, overlaid
+from ui.widgets.notes import notes
+from ui.widgets.overlay import TextPage, help_markup, overlaid, overlay_box
 from ui.widgets.plan_panel import PlanPanel
 from ui.widgets.recall import RecallList
-from ui.widgets.row import Content, Part, Row, Size, hanging
+from ui.widgets.row import Content, Row, Size, constant_row
 from ui.widgets.usage import usage_markup
 
 MIN_COLUMNS: Final = 40
 MIN_ROWS: Final = 10
 NARROW: Final = 80
 """Below this width the plan is a strip and an overlay, from it on a panel."""
-_QUEUE_SHOWN: Final = 3
-_MESSAGE_ROWS: Final = 4
+WIDE: Final = 110
+"""From this width on the panel has a third of it."""
 _COMPOSER_ROWS: Final = 8
 _ROOM_FOR_BOTH: Final = 10
 """Rows from which on an ask and the draft both find room."""
 _TRANSCRIPT_ROWS: Final = 2
 """Rows the transcript keeps whatever else wants room."""
 
-Placed = tuple[AbstractFlowWidget, bool]
-"""A widget and whether it has the cursor."""
+Overlay = PlanPanel | TextPage | RecallList
+
+
+class Part(NamedTuple):
+    """A widget somewhere on the screen; of a point in it, the place within the widget."""
+
+    widget: AbstractWidget
+    size: Size
+    column: int
+    row: int
+    rows: int
+
+    def at(self, column: int, row: int) -> "Part | None":
+        """Return the part with a point of the screen as its own; None when the point is elsewhere."""
+        inside = self._replace(column=column - self.column, row=row - self.row)
+        return inside if 0 <= inside.column < self.size[0] and 0 <= inside.row < self.rows else None
 
 
 class Screen(urwid.Widget):
@@ -55,9 +68,12 @@ class Screen(urwid.Widget):
         self.composer = Composer(view.glyphs)
         self.form: AskForm | None = None
         self._on_key = on_key
+        self._parts: list[Part] = []
         self._header = self._row(lambda columns: header.header(view, columns))
         self._strip = self._row(lambda columns: plan_panel.plan_strip(view, columns))
-        self._status = self._row(lambda columns: status_line.status_line(view, columns, self._answering))
+        self._status = self._row(lambda columns: status_line.status_line(view, columns, self._around))
+        self._rule = urwid.AttrMap(urwid.Divider(view.glyphs.rule), "rule")
+        self._bar = urwid.AttrMap(urwid.SolidFill(view.glyphs.bar), "rule")
 
     def changed(self) -> None:
         """Draw what the state now says."""
@@ -73,25 +89,34 @@ class Screen(urwid.Widget):
     def keypress(self, size: Size, key: str) -> str | None:
         return self._on_key(size, key)
 
+    def part_at(self, column: int, row: int) -> Part | None:
+        """Return what was drawn last at a point of the screen, with the point's place in it."""
+        found = (part.at(column, row) for part in reversed(self._parts))
+        return next((part for part in found if part is not None), None)
+
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         columns, rows = size
+        self._parts = []
         if columns < MIN_COLUMNS or rows < MIN_ROWS:
             return _too_small(columns, rows)
         above = self._above(columns, rows)
         below = self._below(columns, rows - len(above) - _TRANSCRIPT_ROWS)
-        overlay = self.overlay
-        parts = [(row.render((columns,)), None, False) for row in above]
-        tail = [
-            (widget.render((columns,), has_focus and overlay is None), None, has_focus)
-            for widget, has_focus in below
-        ]
-        middle = rows - len(above) - sum(canvas.rows() for canvas, _, _ in tail)
-        parts.append((self._body(columns, middle), None, False))
-        screen = urwid.CanvasCombine([*parts, *tail])
-        return screen if overlay is None else overlaid(screen, overlay, self.view.glyphs)
+        middle = rows - len(above) - sum(widget.rows((columns,)) for widget in below)
+        body = self._body(columns, middle, len(above), rows)
+        stack = [(widget.render((columns,)), None, False) for widget in above]
+        stack.append((body, None, False))
+        top = len(above) + middle
+        for widget in below:
+            has_focus = self.overlay is None and widget is self._writing_in
+            canvas = widget.render((columns,), has_focus)
+            stack.append((canvas, None, has_focus))
+            self._parts.append(Part(widget, (columns,), 0, top, canvas.rows()))
+            top += canvas.rows()
+        screen = urwid.CanvasCombine(stack)
+        return screen if self.overlay is None else self._laid_over(screen, self.overlay)
 
     @property
-    def overlay(self) -> PlanPanel | TextPage | RecallList | None:
+    def overlay(self) -> Overlay | None:
         """What lies over everything, if anything does."""
         match self.view.desk.overlay:
             case "plan":
@@ -107,77 +132,69 @@ class Screen(urwid.Widget):
             case None:
                 return None
 
+    def _laid_over(self, screen: urwid.Canvas, overlay: Overlay) -> urwid.Canvas:
+        if isinstance(overlay, PlanPanel):
+            overlay.screen_rows = plan_panel.ALONE
+        left, top, columns, rows = overlay_box(screen.cols(), screen.rows())
+        self._parts.append(Part(overlay, (columns, rows), left, top, rows))
+        return overlaid(screen, overlay, self.view.glyphs)
+
     def _above(self, columns: int, rows: int) -> list[Row]:
+        """Return the rows at the top. Where there is room, the bar's place is kept: nothing moves with it."""
         above = [self._header]
         ellipsis, role = self.view.glyphs.ellipsis, activity_bar.role(self.view)
-        for left, right in activity_bar.activity_bar(self.view, columns, rows):
-            above.append(Row(_constant(left, right), ellipsis, role))
+        bar = activity_bar.activity_bar(self.view, columns, rows)
+        if not bar and rows >= activity_bar.ROOMY:
+            bar, role = [([(None, self.view.glyphs.rule * columns)], [])], "rule"
+        above += [constant_row(left, ellipsis, role, right) for left, right in bar]
         plan = self.view.state.plan
         if columns < NARROW and plan is not None and plan.items:
             above.append(self._strip)
         return above
 
     @property
-    def _answering(self) -> status_line.Answering:
-        return "not" if self.form is None or not self.form.armed else self.form.answering
+    def _around(self) -> status_line.Around:
+        form, beside = self.form, self._parts and self._parts[0].widget is self.panel
+        head = bool(beside) and self.panel.tells_usage
+        if form is None or not form.armed:
+            return status_line.Around(session_head=head)
+        return status_line.Around(form.answering, form.choices, session_head=head)
 
-    def _below(self, columns: int, room: int) -> list[Placed]:
+    @property
+    def _writing_in(self) -> AbstractFlowWidget:
+        """What has the cursor."""
+        return self.composer if self.form is None or not self.form.armed else self.form
+
+    def _below(self, columns: int, room: int) -> list[AbstractFlowWidget]:
         """Return what stands below the transcript, in at most `room` rows."""
-        form, answering = self.form, self._answering != "not"
-        status: Placed = (self._status, False)
+        form = self.form
         room -= 2  # The status line and the rule above the composer.
         if form is not None and room < _ROOM_FOR_BOTH:
             form.limit = room + 1
-            return [(form, answering), status]
+            return [form, self._status]
         self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))
         room -= self.composer.rows((columns,))
-        notes = self._notes(columns, room if form is None else room // 3)
-        rule = urwid.AttrMap(urwid.Divider(self.view.glyphs.rule), "dim")
-        writing: list[Placed] = [
-            *((note, False) for note in notes),
-            (rule, False),
-            (self.composer, not answering),
-            status,
-        ]
+        noted = notes(self.view, columns, room if form is None else room // 3)
+        writing = [*noted, self._rule, self.composer, self._status]
         if form is None:
             return writing
-        form.limit = room - sum(note.rows((columns,)) for note in notes)
-        return [(form, answering), *writing]
+        form.limit = room - sum(note.rows((columns,)) for note in noted)
+        return [form, *writing]
 
-    def _notes(self, columns: int, room: int) -> list[AbstractFlowWidget]:
-        """Return what waits to be sent and the line for the person, in at most `room` rows."""
-        message = self._message(columns, room)
-        queued = [" ".join(text.split()) for text in self.view.desk.queue]
-        shown = min(_QUEUE_SHOWN, max(0, room - sum(widget.rows((columns,)) for widget in message)))
-        if len(queued) > shown:
-            queued[max(0, shown - 1) :] = [f"and {len(queued) - shown + 1} more"][:shown]
-        return [*(self._row(_constant([("dim", " queued  "), (None, text)])) for text in queued), *message]
-
-    def _message(self, columns: int, room: int) -> list[AbstractFlowWidget]:
-        desk = self.view.desk
-        message = desk.message
-        if message is None and desk.opening:
-            message = Message("info", f"Opening {desk.opening}{self.view.glyphs.ellipsis}")
-        elif message is None and self.view.state.cut_off and self.view.state.parent_lost is None:
-            message = Message("warning", SILENT)
-        if message is None or room <= 0:
-            return []
-        role, mark = LEVEL_ROLE[message.level], f" {self.view.glyphs.level[message.level]} "
-        text = hanging((role, mark), (role, message.text))
-        if text.rows((columns,)) <= min(room, _MESSAGE_ROWS):
-            return [text]
-        return [self._row(_constant([(role, mark + message.line)]))]
-
-    def _body(self, columns: int, rows: int) -> urwid.Canvas:
+    def _body(self, columns: int, rows: int, top: int, screen_rows: int) -> urwid.Canvas:
+        """Draw the transcript, and beside it the panel where the screen is wide enough."""
         if columns < NARROW:
+            self._parts.append(Part(self.transcript, (columns, rows), 0, top, rows))
             return self.transcript.render((columns, rows))
         beside = _panel_columns(columns)
         left = columns - beside - 2
-        bar = urwid.AttrMap(urwid.SolidFill(self.view.glyphs.bar), "dim")
+        self.panel.screen_rows = screen_rows
+        self._parts.append(Part(self.panel, (beside, rows), left + 2, top, rows))
+        self._parts.append(Part(self.transcript, (left, rows), 0, top, rows))
         return urwid.CanvasJoin(
             [
                 (self.transcript.render((left, rows)), None, False, left),
-                (bar.render((1, rows)), None, False, 2),
+                (self._bar.render((1, rows)), None, False, 2),
                 (self.panel.render((beside, rows)), None, False, beside),
             ]
         )
@@ -186,13 +203,9 @@ class Screen(urwid.Widget):
         return Row(content, self.view.glyphs.ellipsis)
 
 
-def _constant(left: Sequence[Part], right: Sequence[Part] = ()) -> Callable[[int], Content]:
-    return lambda _: (left, right)
-
-
 def _panel_columns(columns: int) -> int:
-    """Return the width of the plan panel: a third, within what reads well."""
-    return max(28, min(52, columns // 3))
+    """Return the width of the panel: a third of a wide screen, else as little as reads well."""
+    return min(60, columns // 3) if columns >= WIDE else max(28, columns * 3 // 10)
 
 
 def _too_small(columns: int, rows: int) -> urwid.Canvas:

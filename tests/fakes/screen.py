@@ -92,11 +92,18 @@ class Desktop:
         return next((line for line in self.lines if text in line), "")
 
     def roles_of(self, text: str) -> set[object]:
-        """The roles in which the first row that holds a text is drawn."""
+        """The roles in which the first row that holds a text is drawn, on its side of the screen."""
         for row in self.draw().content():
-            if text in b"".join(run for _, _, run in row).decode():
-                return {getattr(role, "base", role) for role, _, run in row if run.strip()}
+            for side in _sides([(getattr(role, "base", role), run.decode()) for role, _, run in row]):
+                if text in "".join(run for _, run in side):
+                    return {role for role, run in side if run.strip()}
         return set()
+
+
+def _sides(row: list[tuple[object, str]]) -> list[list[tuple[object, str]]]:
+    """A row left and right of what divides the screen."""
+    at = next((at for at, (_, run) in enumerate(row) if run.strip() == "│"), len(row))
+    return [row[:at], row[at + 1 :]]
 
 
 def working(columns: int = 80, rows: int = 24) -> Desktop:

@@ -12,8 +12,8 @@ WIDE: Final = 80
 """Columns from which on one row holds everything; below it phase and detail have a row of their own."""
 _COST_FROM: Final = 100
 """Columns from which on one row has room for what the subagent costs, too."""
-_ROWS_FOR_TWO: Final = 16
-"""Rows of the screen from which on a second row of the bar takes nothing that matters more."""
+ROOMY: Final = 16
+"""Rows of the screen from which on the bar keeps its place and may have a second row: nothing misses them."""
 
 
 def role(view: View) -> Role | None:
@@ -38,7 +38,7 @@ def activity_bar(view: View, columns: int, screen_rows: int) -> list[Content]:
     shown = _figures(activity, cost=columns >= _COST_FROM) if columns >= WIDE else []
     right = _right(activity, view, shown, columns - parts_width(left))
     is_cut = parts_width([*left, *detail, *right]) >= columns
-    if screen_rows >= _ROWS_FOR_TWO and (columns < WIDE or (is_cut and not activity.fact.active)):
+    if screen_rows >= ROOMY and (columns < WIDE or (is_cut and not activity.fact.active)):
         right = _right(activity, view, _figures(activity, cost=True), columns - parts_width([who]))
         return [([who], right), ([(None, f"   {phase}"), *detail], [])]
     return [([*left, *detail], right)]

@@ -49,6 +49,11 @@ class AskForm(urwid.Widget):
         return self.grace.armed(self._view.clock())
 
     @property
+    def choices(self) -> int:
+        """How many answers there are to choose from."""
+        return len(self._choices)
+
+    @property
     def answering(self) -> Literal["choosing", "writing"]:
         """What the keys do now."""
         return "choosing" if self._editor is None else "writing"

@@ -1,22 +1,52 @@
-"""The first row: whose screen this is, where it works, and whether it works just now."""
+"""The first row: whose screen this is, where it works, with what, and whether it works just now."""
 
+from typing import Final
+
+from ipc.messages import Mode, SessionOpened
 from ui import figures, keys
+from ui.theme import Role
 from ui.view import View
-from ui.widgets.row import Content, Part, width
+from ui.widgets.row import Content, Part, parts_width, width
 
-_WIDE = 110
+WIDE: Final = 80
+"""Columns from which on it names mode, model and, where there is room, the session."""
+_CONDITION: Final = 15
+"""Columns kept for the condition, so that a clock that grows drops nothing beside it."""
+_PATH: Final = 24
+"""Columns of a path up to which it is worth more than the session's name."""
+MODE_ROLE: Final[dict[Mode, Role]] = {"plan": "chrome", "agent": "chrome", "yolo": "warning"}
 
 
 def header(view: View, columns: int) -> Content:
-    """Return name and workspace on the left, session and condition on the right."""
+    """Return name, workspace and what answers on the left, the condition on the right."""
     session = view.state.conversation.session
     right: list[Part] = [condition(view), (None, " ")]
+    left: list[Part] = [("brand", " Fido"), (None, "  ")]
     if session is None:
-        return [("brand", " Fido")], right
-    if columns >= _WIDE:
-        right = [("dim", f"session {session.session_id}   "), *right]
-    room = columns - sum(width(text) for _, text in right) - 9
-    return [("brand", " Fido"), ("dim", "  " + _short_path(session.workspace, view.home, room))], right
+        return left[:1], right
+    room = columns - parts_width(left) - max(parts_width(right), _CONDITION) - 1
+    whole = short_path(session.workspace, view.home, columns)
+    told = _told(session, view) if columns >= WIDE else []
+    while told and min(width(whole), _PATH) + parts_width(told) > room:
+        del told[:2]
+    path: Part = (None, short_path(session.workspace, view.home, room - parts_width(told)))
+    return [*left, path, *told], right
+
+
+def _told(session: SessionOpened, view: View) -> list[Part]:
+    """Return session, model and mode, each behind a separator; the first goes first."""
+    between: Part = ("dim", f" {view.glyphs.dot} ")
+    shown: list[Part] = [
+        ("dim", session.session_id),
+        (None, model(session)),
+        (MODE_ROLE[session.mode], session.mode),
+    ]
+    return [part for each in shown for part in (between, each)]
+
+
+def model(session: SessionOpened) -> str:
+    """Return what answers, by name."""
+    return "offline model" if session.offline else session.model
 
 
 def condition(view: View) -> Part:
@@ -47,8 +77,8 @@ def _lasting(what: str, since: float | None, view: View, *, longer: bool = False
     return what if since is None else f"{what} {figures.clock(view.clock() - since)}{'+' if longer else ''}"
 
 
-def _short_path(path: str, home: str, columns: int) -> str:
-    """Shorten from the left: the last folders say most."""
+def short_path(path: str, home: str, columns: int) -> str:
+    """Return a path, shortened from the left to at most `columns`: the last folders say most."""
     if home and (path + "/").startswith(home.rstrip("/") + "/"):
         path = "~" + path[len(home.rstrip("/")) :]
     while width(path) > max(columns, 1):

@@ -34,10 +34,16 @@ class TextPage(urwid.WidgetWrap[urwid.Pile]):
         self._page.scroll(key)
 
 
+def overlay_box(columns: int, rows: int) -> tuple[int, int, int, int]:
+    """Return left, top, columns and rows of what is inside the frame on a screen of this size."""
+    width, height = _framed(columns, rows)
+    return (columns - width) // 2 + 2, (rows - height) // 2 + 1, width - 3, height - 2
+
+
 def overlaid(body: urwid.Canvas, box: urwid.Widget, glyphs: Glyphs) -> urwid.Canvas:
     """Return `body` with a framed `box` over its middle."""
     columns, rows = body.cols(), body.rows()
-    width, height = min(columns, WIDEST), max(3, rows - 2) if rows > 8 else rows
+    width, height = _framed(columns, rows)
     rule, side = glyphs.rule, glyphs.bar
     corners = glyphs.corners
     framed = urwid.LineBox(
@@ -53,6 +59,11 @@ def overlaid(body: urwid.Canvas, box: urwid.Widget, glyphs: Glyphs) -> urwid.Can
     )
     top = framed.render((width, height), True)
     return urwid.CanvasOverlay(top, body, (columns - width) // 2, (rows - height) // 2)
+
+
+def _framed(columns: int, rows: int) -> tuple[int, int]:
+    """Return columns and rows of the frame; the status line below it stays in sight."""
+    return min(columns, WIDEST), max(3, rows - 2) if rows > 8 else rows
 
 
 def help_markup() -> list[Part]:

@@ -1,38 +1,34 @@
-"""The whole plan, every item with every field; beside the transcript, or over it when there is no room."""
+"""The session's figures and the whole plan: beside the transcript, or over it when there is no room."""
 
 import itertools
-from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
-from ipc.messages import Plan, PlanItem, Verdict
+from ipc.messages import Plan, PlanItem
 from ui import figures, keys
 from ui.plan_origin import Look, look, origin, provenance
-from ui.theme import PALETTE, Glyphs, Role
 from ui.view import View
+from ui.widgets.plan_items import item_role, item_sign, item_widget
 from ui.widgets.row import Content, Part, ScrolledPage, Size, draw, fit, parts_width
+from ui.widgets.session_head import extent, session_head
 
-_STATUS_ROLE: Final[dict[str, Role]] = {
-    "pending": "dim",
-    "in_progress": "chrome",
-    "blocked": "warning",
-    "done": "ok",
-}
-_VERDICT_ROLE: Final[dict[Verdict, Role]] = {"verified": "ok", "claimed": "dim"}
-_IN_PROGRESS: Final[dict[Look, str]] = {
-    "working": "in progress",
-    "idle": "in progress (idle)",
-    "past": "was in progress",
-}
-_FADED: Final[dict[str | None, str]] = {None: "dim"} | {entry[0]: "dim" for entry in PALETTE}
+EMPTY: Final = "No plan yet. Fido makes one when a task has several steps."
+ALONE: Final = 10_000
+"""As many rows of a screen as the panel has when nothing else is on it."""
+_GAPS: Final = 3
+"""Columns between the parts of the plan's heading, and behind them."""
 
 
 class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
     """A head and the scrolled items; keeps the active item in view until the person scrolls."""
 
+    no_cache: ClassVar[list[str]] = ["render"]
+
     def __init__(self, view: View) -> None:
+        self.screen_rows = 0
+        """Rows of the whole screen, `ALONE` where the panel lies over it."""
         self._view = view
         self._plan: Plan | None = None
         self._look: Look = "past"
@@ -41,7 +37,7 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
         self._page = ScrolledPage(self._pile, view.glyphs)
         self._following = True
         self._fill(None)
-        self._head = _Head(lambda: self._plan, view)
+        self._head = _Head(view)
         super().__init__(urwid.Pile([(urwid.PACK, self._head), (urwid.WEIGHT, 1, self._page)]))
 
     def changed(self) -> None:
@@ -54,9 +50,15 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
             self._fill(plan)
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        self._head.extent = extent(self.screen_rows, size[1])
         if self._following:
             self._show_active((max(1, size[0] - 1), max(1, size[1] - self._head.rows(size[:1]))))
         return super().render(size, focus)
+
+    @property
+    def tells_usage(self) -> bool:
+        """Whether it showed what the session has used when it was drawn last."""
+        return self._head.extent != "none"
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
@@ -66,9 +68,9 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
     def _fill(self, plan: Plan | None) -> None:
         self._plan = plan
         if plan is None or not plan.items:
-            self._items = [urwid.Text(("dim", "No plan yet. Fido makes one when a task has several steps."))]
+            self._items = [urwid.Text(("dim", EMPTY))]
         else:
-            self._items = [_item(item, self._view.glyphs, self._look) for item in plan.items]
+            self._items = [item_widget(item, self._view.glyphs, self._look) for item in plan.items]
             if plan.reason:
                 self._items.append(urwid.Text(("dim", f"last change: {plan.reason}")))
             if self._look == "past" and origin(plan, self._view) != "unknown":
@@ -92,36 +94,49 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
 
 
 class _Head(urwid.Widget):
-    """Progress, and when it last changed; of a plan that is not the open session's, where it comes from."""
+    """The session's figures, then the plan's progress and when it changed or where it comes from."""
 
     _sizing = frozenset([urwid.FLOW])
     _selectable = False
-    # Its words change with the clock.
+    # Its words change with the clock and with what was used.
     no_cache: ClassVar[list[str]] = ["render", "rows"]
 
-    def __init__(self, plan: Callable[[], Plan | None], view: View) -> None:
+    def __init__(self, view: View) -> None:
         super().__init__()
-        self._plan = plan
+        self.extent = extent(0, 0)
         self._view = view
 
     def rows(self, size: Size, focus: bool = False) -> int:
         return self.render(size).rows()
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        plan, view, columns = self._plan(), self._view, size[0]
-        if plan is None or not plan.items:
-            return draw([("strong", "Plan")], columns)
-        left: list[Part] = [("strong", f"Plan {_progress(plan)}")]
-        blocked = sum(item.status == "blocked" for item in plan.items)
-        if blocked:
+        columns = size[0]
+        ellipsis = self._view.glyphs.ellipsis
+        rows: list[urwid.Canvas] = [
+            draw(fit(left, right, columns, ellipsis), columns)
+            for left, right in session_head(self._view, columns, self.extent)
+        ]
+        rows += _progress_rows(self._view, columns)
+        return urwid.CanvasCombine([(row, None, False) for row in rows])
+
+
+def _progress_rows(view: View, columns: int) -> list[urwid.Canvas]:
+    """Draw how far the plan is, and its age; of another's plan the origin, below where it has no room."""
+    plan = view.state.plan
+    left: list[Part] = [("strong", "Plan")]
+    age, said = "", ""
+    if plan is not None and plan.items:
+        left = [("strong", f"Plan {_progress(plan)}")]
+        if blocked := sum(item.status == "blocked" for item in plan.items):
             left.append(("warning", f"  {blocked} blocked"))
-        if said := provenance(plan, view):
-            beside: list[Part] = [*left, ("dim", f" {view.glyphs.dot} "), ("warning", said)]
-            fits = parts_width(beside) <= columns
-            return urwid.Text(beside if fits else [*left, ("warning", f"\n{said}")]).render((columns,))
-        right: list[Part] = [("dim", f"{figures.day(plan.updated_at, view.wall())} ")]
-        right = right if parts_width(left) + parts_width(right) < columns else []
-        return draw(fit(left, right, columns, view.glyphs.ellipsis), columns)
+        age, said = figures.day(plan.updated_at, view.wall()), provenance(plan, view)
+    right: Part = ("warning", said) if said else ("dim", age)
+    beside = bool(right[1]) and parts_width([*left, right]) + _GAPS < columns
+    shown = [right, (None, " ")] if beside else []
+    line = columns - parts_width([*left, *shown]) - (_GAPS - 1)
+    rule: Part = ("rule", f" {view.glyphs.rule * max(0, line)} ")
+    rows: list[urwid.Canvas] = [draw(fit([*left, rule, *shown], [], columns, ""), columns)]
+    return rows if beside or not said else [*rows, urwid.Text(("warning", said)).render((columns,))]
 
 
 def plan_strip(view: View, columns: int) -> Content:
@@ -140,7 +155,7 @@ def plan_strip(view: View, columns: int) -> Content:
         now = look(plan, view)
         left += [
             (None, "  "),
-            (_role(active, now), _sign(active, now, glyphs) + " "),
+            (item_role(active, now), item_sign(active, now, glyphs) + " "),
             (None if now != "past" else "dim", active.title),
         ]
     return left, right
@@ -156,44 +171,3 @@ def _active(plan: Plan | None) -> PlanItem | None:
         return None
     running = next((item for item in plan.items if item.status == "in_progress"), None)
     return running or next((item for item in plan.items if item.status != "done"), None)
-
-
-def _role(item: PlanItem, now: Look) -> Role:
-    stalled = now == "past" or (item.status == "in_progress" and now == "idle")
-    return "dim" if stalled else _STATUS_ROLE[item.status]
-
-
-def _sign(item: PlanItem, now: Look, glyphs: Glyphs) -> str:
-    return glyphs.stalled if item.status == "in_progress" and now != "working" else glyphs.plan[item.status]
-
-
-def _item(item: PlanItem, glyphs: Glyphs, now: Look) -> AbstractFlowWidget:
-    role = _role(item, now)
-    status = _IN_PROGRESS[now] if item.status == "in_progress" else item.status
-    title = ("strong" if status == "in progress" else None, item.title)
-    second: list[Part] = [(role, status), ("dim", f" {glyphs.dot} {item.id}")]
-    if item.dependencies:
-        second.append(("dim", f" {glyphs.dot} after {', '.join(item.dependencies)}"))
-    fields: list[list[Part]] = [second]
-    if item.details:
-        fields.append([("dim", item.details)])
-    if item.next_action:
-        fields.append([("dim", "next "), (None, item.next_action)])
-    fields += [_proof(item, at, glyphs) for at in range(len(item.evidence))]
-    lines: list[AbstractFlowWidget] = [
-        urwid.Columns([(2, urwid.Text((role, _sign(item, now, glyphs)))), urwid.Text(_markup([title]))]),
-        *(urwid.Padding(urwid.Text(_markup(field)), left=2) for field in fields),
-        urwid.Divider(),
-    ]
-    pile = urwid.Pile([(urwid.PACK, line) for line in lines])
-    return urwid.AttrMap(pile, _FADED) if now == "past" else pile
-
-
-def _proof(item: PlanItem, at: int, glyphs: Glyphs) -> list[Part]:
-    """Return one entry of the evidence behind the store's verdict: in front, no text can imitate it."""
-    verdict = item.verdicts[at] if at < len(item.verdicts) else "claimed"
-    return [(_VERDICT_ROLE[verdict], f"{glyphs.verdict[verdict]} {verdict} "), (None, item.evidence[at])]
-
-
-def _markup(parts: Sequence[Part]) -> list[Part] | str:
-    return [part for part in parts if part[1]] or ""

@@ -95,6 +95,13 @@ class Row(urwid.Widget):
         return draw(fit(left, right, size[0], self._ellipsis), size[0], self._role)
 
 
+def constant_row(
+    left: Sequence[Part], ellipsis: str, role: str | None = None, right: Sequence[Part] = ()
+) -> Row:
+    """Return a row that says the same at every width."""
+    return Row(lambda _: (left, right), ellipsis, role)
+
+
 def draw(parts: Sequence[Part], columns: int, role: str | None = None) -> urwid.CompositeCanvas:
     """Draw parts as one row; `role` lies under their own roles."""
     markup = [(own, text) for own, text in parts if text]

@@ -1,10 +1,11 @@
-"""The last row: mode, model, context and tokens, and the keys that matter now."""
+"""The last row: the keys that matter now, and the figures that nothing else on the screen shows."""
 
-from typing import Final, Literal, assert_never
+from typing import Final, Literal, NamedTuple, assert_never
 
 from ui import figures, keys
 from ui.transcript.drawing import LEVEL_ROLE
 from ui.view import View
+from ui.widgets import header
 from ui.widgets.row import Content, Part, parts_width
 from ui.widgets.usage import context
 
@@ -14,34 +15,50 @@ Answering = Literal["not", "choosing", "writing"]
 _SHORT: Final = 100
 """Columns below which the context is said as its share alone."""
 _ALWAYS: Final = 3
-"""Figures that stand before any hint: mode, model, and jobs or context."""
+"""Figures that stand before any hint but the first: of mode, model, jobs and context."""
 _HINTS_KEPT: Final = 2
 """Hints that stand before the other figures."""
 
 
-def status_line(view: View, columns: int, answering: Answering) -> Content:
-    """Return figures on the left and key hints on the right, of both as many as there is room for."""
+class Around(NamedTuple):
+    """What else is on the screen."""
+
+    answering: Answering = "not"
+    choices: int = 0
+    """Answers that can be chosen by their number."""
+    session_head: bool = False
+    """Whether the panel shows what was used."""
+
+
+def status_line(view: View, columns: int, around: Around) -> Content:
+    """Return key hints on the left and figures on the right, of both as many as there is room for."""
     message = view.desk.message
     if message is not None and view.desk.overlay is not None:  # which covers the place of messages
         return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], []
-    hints = [_hint(*hint) for hint in _hints(view, answering)]
-    hints[0] = [*_waiting(view), *hints[0]]
-    kept = 2 + sum(map(parts_width, hints[:_HINTS_KEPT]))
-    # How to stop what goes on matters more than what it goes on with.
-    way_out = 2 + parts_width(hints[0]) if view.state.conversation.busy else 1
+    hints = [_hint(*hint) for hint in _hints(view, around)]
+    hints[0] = [(None, " "), *_waiting(view), *hints[0]]
+    right = _figures_beside(view, columns, hints, around)
     left: list[Part] = []
-    for at, figure in enumerate(_figures(view, short=columns < _SHORT)):
-        part = [("dim", f" {view.glyphs.dot} "), *figure] if left else [(None, " "), *figure]
-        taken = parts_width(left) + parts_width(part) + (way_out if at < _ALWAYS else kept)
-        if taken > columns and left:
-            break
-        left += part
-    right: list[Part] = []
     for hint in hints:
-        if parts_width(left) + parts_width(right) + parts_width(hint) + 2 > columns:
+        if parts_width(left) + parts_width(hint) + parts_width(right) > columns:
             break
-        right += hint
+        left += hint
     return left, right
+
+
+def _figures_beside(view: View, columns: int, hints: list[list[Part]], around: Around) -> list[Part]:
+    """Return as many figures as there is room for beside the hints that matter more."""
+    # How to stop what goes on matters more than what it goes on with.
+    way_out = parts_width(hints[0]) if view.state.conversation.busy else 0
+    kept = sum(map(parts_width, hints[:_HINTS_KEPT]))
+    right: list[Part] = []
+    for at, figure in enumerate(_figures(view, columns, around)):
+        part = [("dim", f" {view.glyphs.dot} "), *figure] if right else figure
+        taken = parts_width(right) + parts_width(part) + 1 + (way_out if at < _ALWAYS else kept)
+        if taken > columns and right:
+            break
+        right += part
+    return [*right, (None, " ")] if right else []
 
 
 def _hint(name: str, does: str) -> list[Part]:
@@ -57,44 +74,44 @@ def _waiting(view: View) -> list[Part]:
     return [("warning", f"attempt {delay.attempt}{of} in {left}"), (None, "  ")]
 
 
-def _figures(view: View, *, short: bool) -> list[list[Part]]:
-    """Return mode, model, jobs, context, tokens, cached share, cost, each in parts; the first matter most."""
+def _figures(view: View, columns: int, around: Around) -> list[list[Part]]:
+    """Return mode, model, jobs, context, tokens, cached share, cost, as far as nothing else shows them."""
     talk = view.state.conversation
-    session, usage = talk.session, talk.usage
+    session = talk.session
     if session is None:
         return []
-    model = "offline model" if session.offline else session.model
-    figures_: list[list[Part]] = [[("chrome", session.mode)], [(None, model)]]
+    shown: list[list[Part]] = []
+    if columns < header.WIDE:
+        shown += [[(header.MODE_ROLE[session.mode], session.mode)], [(None, header.model(session))]]
     if talk.jobs:
         count = len(talk.jobs)
-        figures_.append([("chrome", f"{count} job" if count == 1 else f"{count} jobs")])
+        shown.append([("chrome", f"{count} job" if count == 1 else f"{count} jobs")])
+    return shown if around.session_head else [*shown, *_used(view, short=columns < _SHORT)]
+
+
+def _used(view: View, *, short: bool) -> list[list[Part]]:
+    usage = view.state.conversation.usage
     if usage is None:
-        return figures_
-    size = context(talk)
-    shown = size.split()[-1] if short else size
+        return []
+    size = context(view.state.conversation)
     turn, total = usage.turn, usage.total
-    figures_.append([("dim", "context "), (None, shown)])
+    shown: list[list[Part]] = [[("dim", "context "), (None, size.split()[-1] if short else size)]]
     if spent := turn.prompt_tokens + turn.completion_tokens:
-        figures_.append([("dim", "turn "), (None, figures.count(spent))])
-    figures_.append(
-        [(None, figures.count(total.prompt_tokens + total.completion_tokens)), ("dim", " tokens")]
-    )
-    if total.cached_tokens:
-        cached = figures.share(total.cached_tokens, total.prompt_tokens)
-        figures_.append([(None, cached), ("dim", " cached")])
+        shown.append([("dim", "turn "), (None, figures.count(spent))])
+    shown.append([(None, figures.count(total.prompt_tokens + total.completion_tokens)), ("dim", " tokens")])
     if total.cost_usd is not None:
-        figures_.append([(None, figures.money(total.cost_usd))])
-    return figures_
+        shown.append([(None, figures.money(total.cost_usd))])
+    return shown
 
 
-def _hints(view: View, answering: Answering) -> list[tuple[str, str]]:
+def _hints(view: View, around: Around) -> list[tuple[str, str]]:
     cancel = keys.shown("cancel")
     if view.desk.overlay == "recall":
         return [(keys.shown("send"), "open"), (cancel, "close"), (keys.shown("line_down"), "choose")]
     if view.desk.overlay is not None:
         return [(cancel, "close"), (keys.shown("line_down"), "scroll")]
     if view.waiting_ask is not None:
-        return _answer_hints(answering)
+        return _answer_hints(around)
     hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan")]
     if view.state.conversation.transcript.foldable:
         hints.append((keys.shown("fold"), "fold" if view.desk.unfolded else "details"))
@@ -104,14 +121,15 @@ def _hints(view: View, answering: Answering) -> list[tuple[str, str]]:
     return [(keys.shown("send"), "send"), *hints]
 
 
-def _answer_hints(answering: Answering) -> list[tuple[str, str]]:
+def _answer_hints(around: Around) -> list[tuple[str, str]]:
     cancel = keys.shown("cancel")
-    match answering:
+    match around.answering:
         case "not":
             return [(cancel, "stop")]
         case "choosing":
-            return [(keys.DIGITS, "answer"), (keys.shown("page_down"), "read on"), (cancel, "stop")]
+            numbers = f"1-{min(9, around.choices)}"
+            return [(numbers, "answer"), (cancel, "stop"), (keys.shown("page_down"), "read on")]
         case "writing":
             return [(keys.shown("send"), "answer"), (cancel, "back")]
         case _:
-            assert_never(answering)
+            assert_never(around.answering)
