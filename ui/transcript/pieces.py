@@ -1,0 +1,259 @@
+"""Cuts an answer into pieces that can be drawn on their own, while it streams; pure.
+
+A finished piece never changes, and where the cuts are depends on the text alone, not on how it arrived. A
+delta costs the same however long the answer is: only the line that is being written is looked at, until its
+beginning tells where it belongs, and a piece that grows long goes on in the next one.
+"""
+
+import re
+from typing import Final, Literal
+
+from ui.transcript.blocks import LINE_LIMIT, TextBlock
+
+PIECE_CHARACTERS: Final = 3_000
+PIECE_LINES: Final = 50
+ITEM_CHARACTERS: Final = 800
+ITEM_LINES: Final = 16
+"""So much more of an item may wait for a place where another one begins."""
+CODE_CHARACTERS: Final = 1_600
+"""Of a fence: colouring takes 5 ms for each thousand (Pygments 2.21, Python)."""
+CODE_BREAK: Final = 600
+CODE_BREAK_LINES: Final = 25
+"""Size of a fence from which on it is cut where a part of a program seems to end."""
+TAB: Final = 4
+"""Columns from one tab stop to the next, as in Markdown."""
+TOLD_BY: Final = 200
+"""Characters at a line's beginning that tell what it is."""
+
+_Shape = Literal["line", "text", "quote", "code", "item", "fence"]
+"""What the last piece is, as far as the next line cares."""
+
+# Beginnings of lines that do not tell yet what they are.
+_UNTOLD: Final = re.compile(
+    r" *(?:#{1,6}|(?:[-*+_=] *)+|[0-9]{1,9}(?:[.)] *)?|`{1,2}|`{3,}[^`]*|~{1,2}|~{3,}.*|\|[-:| ]*)?"
+)
+_UNTOLD_IN_FENCE: Final = re.compile(r" *(?:`+|~+)? *")
+_FENCE: Final = re.compile(r" {0,3}(?:`{3,}[^`]*$|~{3,})")
+_HEADING: Final = re.compile(r" {0,3}#{1,6}(?: |$)")
+_RULE: Final = re.compile(r" {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$")
+_QUOTE: Final = re.compile(r" {0,3}>")
+_ITEM: Final = re.compile(r"( *)(?:[-*+]|[0-9]{1,9}[.)])(?: {1,4}(?=[^ ])| |$)")
+_ITEM_IN_TEXT: Final = re.compile(r" {0,3}(?:[-*+]|1[.)]) +[^ ]")
+_UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+) *$")
+_FENCE_OF_ITEM: Final = re.compile(r"(?: *(?:[-*+]|[0-9]{1,9}[.)]) +)* *((`{3,})[^`]*|(~{3,}).*)$")
+_TABLE: Final = re.compile(r"^(.*\|.*\n *\|?(?: *:?-+:? *\|)* *:?-+:? *\|? *)$", re.MULTILINE)
+
+
+class Cutter:
+    """Cuts one answer."""
+
+    def __init__(self) -> None:
+        self.block: TextBlock | None = None
+        """The last piece, which still grows."""
+        self._begun: list[TextBlock] = []
+        self._shape: _Shape = "line"
+        self._held = ""
+        """The beginning of a line of which nothing can be shown yet."""
+        self._at = -1
+        """Where the line that is being written begins in the last piece; -1 when none is."""
+        self._newlines = 0
+        """Line ends since the last text."""
+        self._lines = 0
+        """Lines of the last piece."""
+        self._column = 0
+        """Where the text of an item begins."""
+        self._fence = ""
+        """The first line of the fence that is open."""
+
+    def feed(self, text: str) -> list[TextBlock]:
+        """Add text; return the pieces that it begins."""
+        head, *lines = text.split("\n")
+        self._write(head)
+        for line in lines:
+            self._end_line()
+            self._write(line)
+        begun, self._begun = self._begun, []
+        return begun
+
+    def end(self) -> list[TextBlock]:
+        """Add what was held back; return the pieces that it begins."""
+        self._end_line()
+        begun, self._begun = self._begun, []
+        self._finish()
+        return begun
+
+    def _write(self, text: str) -> None:
+        if not text:
+            return
+        if self._at >= 0 and self.block is not None:
+            self.block.text += text
+            self.block.revision += 1
+        else:
+            self._held += text
+            if self._is_untold(self._held):
+                return
+            self._begin_line()
+        self._bound_line()
+
+    def _is_untold(self, line: str) -> bool:
+        line = line.expandtabs(TAB)
+        pattern = _UNTOLD_IN_FENCE if self._shape == "fence" else _UNTOLD
+        return len(line) < TOLD_BY and pattern.fullmatch(line) is not None
+
+    def _begin_line(self) -> None:
+        line, self._held = self._held, ""
+        told = line[:TOLD_BY].expandtabs(TAB)
+        block = self.block
+        joins = block is not None and self._joins(told)
+        if block is None or not joins:
+            self._begin_piece(TextBlock(line, first=block is None, joint=self._joint()))
+            self._take_shape(told)
+        elif self._is_full(told):
+            self._go_on(line, self._joint(), told)
+        else:
+            self._at = len(block.text) + self._newlines
+            block.text += self._joint() + line
+            block.revision += 1
+            self._lines += self._newlines
+        self._newlines = 0
+
+    def _joint(self) -> str:
+        return "\n" * self._newlines if self.block is not None else ""
+
+    def _end_line(self) -> None:
+        if self._held.strip():
+            self._begin_line()
+            self._bound_line()
+        self._held = ""
+        block = self.block
+        if block is not None:
+            self._newlines += 1
+            if self._at >= 0:
+                self._learn(block.text[self._at :].expandtabs(TAB))
+        self._at = -1
+
+    def _begin_piece(self, block: TextBlock) -> None:
+        self._finish()
+        self.block = block
+        self._begun.append(block)
+        self._at, self._lines = 0, 1
+
+    def _finish(self) -> None:
+        if self.block is not None and self.block.lasts:
+            self.block.lasts = False
+            self.block.revision += 1
+
+    # --- which line belongs to which piece ------------------------------------------------------------
+
+    def _joins(self, line: str) -> bool:
+        apart = self._newlines > 1
+        match self._shape:
+            case "fence":
+                return True
+            case "line":
+                return False
+            case "code":
+                return _indent(line) >= 4
+            case "text":
+                return not apart and (_UNDERLINE.match(line) is not None or not _interrupts(line))
+            case "quote":
+                return not apart and (_QUOTE.match(line) is not None or not _interrupts(line))
+            case "item":
+                if _indent(line) >= self._column:
+                    return True
+                return not apart and not self._fence and not _ITEM.match(line) and not _interrupts(line)
+
+    def _take_shape(self, line: str) -> None:
+        """Learn what the piece is that begins with a line."""
+        assert self.block is not None
+        self._fence = ""
+        if _indent(line) >= 4:
+            self._shape = "code"
+        elif _FENCE.match(line):
+            self._shape, self._fence = "fence", "?"
+        elif _HEADING.match(line) or _RULE.match(line):
+            self._shape = "line"
+        elif _QUOTE.match(line):
+            self._shape = "quote"
+        elif item := _ITEM.match(line):
+            self._shape, self._column, self.block.margin = "item", item.end(), len(item[1])
+        else:
+            self._shape = "text"
+
+    def _learn(self, line: str) -> None:
+        """Learn from a whole line whether a fence opens or ends with it."""
+        if self._shape == "fence":
+            if self._fence == "?":
+                self._fence = line
+            elif _closes(line, self._fence):
+                self._shape, self._fence = "line", ""
+        elif self._shape == "item":
+            if self._fence:
+                self._fence = "" if _closes(line, self._fence) else self._fence
+            elif opened := _FENCE_OF_ITEM.match(line):
+                self._fence = opened[1]
+
+    # --- pieces that are too long ---------------------------------------------------------------------
+
+    def _is_full(self, line: str) -> bool:
+        assert self.block is not None
+        long = len(self.block.text)
+        if self._shape == "fence":
+            if _closes(line, self._fence):
+                return False
+            if self._newlines > 1 and line[0] != " ":
+                return long > CODE_BREAK or self._lines >= CODE_BREAK_LINES
+            return long > CODE_CHARACTERS or self._lines >= PIECE_LINES
+        if self._shape == "item" and (self._fence or not _ITEM.match(line)):
+            long, lines = long - ITEM_CHARACTERS, self._lines - ITEM_LINES
+            return long > PIECE_CHARACTERS or lines >= PIECE_LINES
+        return long > PIECE_CHARACTERS or self._lines >= PIECE_LINES
+
+    def _go_on(self, line: str, joint: str, told: str) -> None:
+        """Begin the next piece of a long one with a line."""
+        above = self.block
+        assert above is not None
+        block = TextBlock(line, first=False, joint=joint, head=above.head or above)
+        item = _ITEM.match(told) if self._shape == "item" and not self._fence else None
+        if item is not None:  # an item within a long one stands on its own
+            self._column, block.margin, block.head = item.end(), len(item[1]), None
+        elif self._shape == "item":
+            block.margin = min(_indent(told), self._column)
+        block.opening = self._opening(above, joint)
+        self._begin_piece(block)
+
+    def _opening(self, above: TextBlock, joint: str) -> str:
+        if self._fence:
+            return self._fence + "\n"
+        if self._shape == "quote" and not joint:
+            return "> "
+        if self._shape == "text" and joint:
+            table = _TABLE.search(above.text)
+            return table[1] + "\n" if table else above.opening
+        return ""
+
+    def _bound_line(self) -> None:
+        while self.block is not None and len(self.block.text) - self._at > LINE_LIMIT:
+            block, at = self.block, self._at
+            cut = block.text.rfind(" ", at + LINE_LIMIT // 2, at + LINE_LIMIT) + 1 or at + LINE_LIMIT
+            rest = block.text[cut:]
+            block.text = block.text[:cut]
+            self._go_on(rest, "", "x")
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _interrupts(line: str) -> bool:
+    """Tell whether a line ends the text above it without an empty line between."""
+    if line[:1].isalpha():  # most lines
+        return False
+    return any(each.match(line) for each in (_HEADING, _QUOTE, _FENCE, _ITEM_IN_TEXT, _RULE))
+
+
+def _closes(line: str, fence: str) -> bool:
+    """Tell whether a line ends the fence that another one has opened."""
+    mark, opened = line.strip(" "), fence.lstrip(" ")
+    length = len(opened) - len(opened.lstrip(opened[:1]))
+    return len(mark) >= length and not mark.strip(opened[:1])
