@@ -6,7 +6,9 @@ from actors.permissions.grants import Grant
 from ipc.messages import AskRaised, AskSettled, CancelTurn, SettleAsk
 from tests.fakes.facts import approval
 from tests.fakes.screen import Desktop, working
+from ui import keys
 from ui.asking import GRACE_S, choices
+from ui.composer.draft import Draft
 from ui.terminal import in_ascii
 
 WIDTHS = [40, 60, 80, 120, 200]
@@ -103,7 +105,7 @@ def test_the_label_of_a_command_of_several_lines_shows_where_they_end_and_what_g
 def test_a_local_command_written_at_an_approval_is_carried_out_and_answers_nothing(queued: bool) -> None:
     desk = ask()
     if queued:
-        desk.view.desk.queue.append("later")
+        desk.view.desk.outbox.add(Draft("later"))
     desk.type("/quit").press("enter")
     if queued:
         assert desk.orders == []
@@ -257,13 +259,13 @@ def test_a_question_is_answered_by_an_option_or_in_own_words() -> None:
 
 
 def test_a_paste_into_an_armed_approval_is_a_draft_and_no_answer() -> None:
-    desk = ask().press("begin paste", "1", "enter", "ctrl c", "end paste")
+    desk = ask().press(keys.Pasted("1"))
     assert desk.orders == []
     assert "› 1" in desk.text
 
 
 def test_a_paste_into_the_sentence_is_text_whatever_is_in_it() -> None:
-    desk = ask().press("2", "begin paste", *"no", "enter", "esc", "ctrl c", *"way", "end paste", "enter")
+    desk = ask().press("2", keys.Pasted("no\nway"), "enter")
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no\nway")]
 
 

@@ -19,6 +19,7 @@ from ipc.messages import (
 )
 from tests.fakes.facts import approval, finished, session
 from ui import keys
+from ui.composer.draft import Draft
 from ui.desk import LEAVE_WINDOW_S, SILENT, Desk, Send
 from ui.state import ViewState, apply, rebuild
 
@@ -125,7 +126,7 @@ def test_a_refused_message_is_sent_again_when_the_parent_is_free() -> None:
     desk, state = Desk(), idle()
     (order,) = desk.submit(state, "hello")
     assert isinstance(order, StartTurn)
-    assert desk.failed(order, "turn_running", "a turn is running", "") == ""
+    assert desk.failed(order, "turn_running", "a turn is running", "") is None
     assert desk.queue == ["hello"]
     assert desk.advance(state) == []
     desk.held = False
@@ -136,7 +137,7 @@ def test_a_message_that_got_no_answer_goes_back_to_the_person() -> None:
     desk, state = Desk(), idle()
     (order,) = desk.submit(state, "hello")
     assert isinstance(order, StartTurn)
-    assert desk.failed(order, "no_answer", "The agent did not answer.", "Try again.") == "hello"
+    assert desk.failed(order, "no_answer", "The agent did not answer.", "Try again.") == Draft("hello")
     assert desk.message is not None
     assert desk.message.text == "The agent did not answer. Try again."
 
@@ -147,7 +148,7 @@ def test_a_message_whose_turn_has_begun_is_not_given_back() -> None:
     assert isinstance(order, StartTurn)
     apply(state, TurnStarted(turn=2, prompt="hello"), 1.0)
     desk.advance(state)
-    assert desk.failed(order, "no_answer", "late", "") == ""
+    assert desk.failed(order, "no_answer", "late", "") is None
 
 
 def test_an_ask_is_answered_once() -> None:
@@ -158,13 +159,6 @@ def test_an_ask_is_answered_once() -> None:
     assert desk.settle(answer) == []
     desk.failed(answer, "no_answer", "late", "")
     assert desk.settle(answer) == [answer]
-
-
-def test_the_last_queued_message_can_be_taken_back() -> None:
-    desk, state = Desk(), running()
-    desk.submit(state, "a")
-    desk.submit(state, "b")
-    assert (desk.take_back(), desk.take_back(), desk.take_back()) == ("b", "a", "")
 
 
 def test_local_commands_need_no_model() -> None:
@@ -283,7 +277,7 @@ def test_a_refused_command_is_said_and_leaves_the_queue_alone(order: Send) -> No
     desk.pick()
     if isinstance(order, OpenSession):
         desk.open_session("x")
-    assert desk.failed(order, "turn_running", "A turn is running.", "Cancel it first.") == ""
+    assert desk.failed(order, "turn_running", "A turn is running.", "Cancel it first.") is None
     assert desk.message is not None
     assert desk.message.text == "A turn is running. Cancel it first."
     assert desk.queue == ["queued"]

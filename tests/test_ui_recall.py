@@ -19,7 +19,8 @@ from ipc.messages import (
 )
 from tests.fakes.facts import HOSTILE_TEXTS, PLAN, TEXTS, session, usage
 from tests.fakes.screen import TODAY, Desktop, draw_exactly, stamp
-from ui import theme
+from ui import keys, theme
+from ui.composer.draft import Draft
 from ui.state import rebuild
 
 WIDTHS = [40, 60, 80, 120, 200]
@@ -92,7 +93,7 @@ def test_the_chosen_session_is_opened() -> None:
 def test_what_waits_to_be_sent_is_not_taken_to_another_session() -> None:
     desk = recalling()
     desk.view.desk.held = True
-    desk.view.desk.queue.append("meant for this one")
+    desk.view.desk.outbox.add(Draft("meant for this one"))
     desk.press("enter")
     assert not [order for order in desk.orders if isinstance(order, OpenSession)]
     assert "1 queued message is not sent" in desk.words
@@ -128,7 +129,7 @@ def test_a_session_stays_chosen_while_it_matches() -> None:
 
 
 def test_a_paste_is_searched_for_and_never_opens_anything() -> None:
-    desk = recalling().press("begin paste", *"write", "enter", "esc", *"docs", "end paste")
+    desk = recalling().press(keys.Pasted("write\ndocs"))
     assert desk.orders == []
     assert "› write docs" in desk.text
     assert desk.press("enter").orders == [OpenSession(session_id="s-2")]

@@ -23,6 +23,7 @@ from ipc.messages import (
 from tests.fakes.facts import FACTS, LICENSE, PLAN, TEXTS, activity, approval, finished, session
 from tests.fakes.screen import Desktop, draw_exactly, working
 from ui import theme
+from ui.composer.draft import draft_of
 from ui.desk import Message
 from ui.terminal import in_ascii
 from ui.transcript.transcript import steady
@@ -362,7 +363,7 @@ def test_any_facts_at_any_size_are_drawn_and_never_wider_than_the_screen(
     for fact in facts:
         desk.tell(fact)
         draw_exactly(desk)
-    desk.view.desk.queue += map(steady, queue)
+    desk.view.desk.outbox.waiting += map(draft_of, queue)
     for size in sizes:
         desk.size = size
         desk.wait(1).press(*pressed)

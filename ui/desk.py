@@ -1,6 +1,6 @@
 """What the person's acts mean: sending, queueing, stopping, leaving, local commands; pure.
 
-Methods return the orders to carry out. The draft is not here: nothing in this module can lose it.
+Methods return the orders to carry out. What is being written is not here: nothing in this module can lose it.
 """
 
 from dataclasses import dataclass, field
@@ -12,6 +12,8 @@ from ipc.messages import (
     CompactConversation,
     GetPlan,
     Level,
+    ListPaths,
+    ListPrompts,
     ListSessions,
     OpenSession,
     RedoTurn,
@@ -22,8 +24,13 @@ from ipc.messages import (
 )
 from ipc.terminal_text import clean_line
 from ui import keys
+from ui.composer.draft import Draft
+from ui.composer.files import Files
+from ui.composer.history import History
+from ui.composer.outbox import Outbox
 from ui.recall import Recall
 from ui.state import ViewState
+from ui.transcript.reading import Reading
 
 LEAVE_WINDOW_S: Final = 2.0
 """Seconds in which a second Ctrl-C leaves."""
@@ -41,10 +48,21 @@ Send = (
     | UndoTurn
     | RedoTurn
     | ListSessions
+    | ListPaths
+    | ListPrompts
     | OpenSession
     | StopJob
 )
-Order = Send | Act
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Hand a text to the terminal, for its clipboard."""
+
+    text: str
+
+
+Order = Send | Act | Copy
 Overlay = Literal["plan", "help", "usage", "jobs", "recall"]
 
 
@@ -74,9 +92,9 @@ _REDOING: Final = Message("info", "Making the changes again.")
 class Desk:
     """The person's side of the conversation, as far as the parent does not know it yet."""
 
-    queue: list[str] = field(default_factory=list)
-    """Messages that wait for the end of the turn, oldest first."""
-    sending: str | None = None
+    outbox: Outbox = field(default_factory=Outbox)
+    """Messages that wait for the end of the turn."""
+    sending: Draft | None = None
     """The prompt that is on its way to the parent."""
     stopping: bool = False
     """Whether the running turn was asked to stop."""
@@ -86,8 +104,13 @@ class Desk:
     opening: str = ""
     """The session that was chosen and has not opened yet."""
     unfolded: bool = False
-    """Whether thoughts and diffs are shown as a whole."""
+    """Whether thoughts, outputs and diffs are shown as a whole."""
+    reading: Reading = field(default_factory=Reading)
+    """How the transcript is read."""
     message: Message | None = None
+    files: Files = field(default_factory=Files)
+    """What can be completed behind an @."""
+    history: History = field(default_factory=History)
     settled: set[str] = field(default_factory=set)
     """Asks whose answer is on its way."""
     held: bool = False
@@ -99,13 +122,20 @@ class Desk:
     _dropped: int = 0
     """How many queued messages the person was told that leaving drops."""
 
-    def submit(self, state: ViewState, text: str) -> list[Order]:
+    @property
+    def queue(self) -> list[str]:
+        """What waits to be sent, in full."""
+        return [draft.whole for draft in self.outbox.waiting]
+
+    def submit(self, state: ViewState, given: str | Draft) -> list[Order]:
         """Take what the person entered: a local command or a prompt. The text is used up."""
+        draft = Draft(given) if isinstance(given, str) else given
+        text = draft.whole
         entered = keys.local_command(text)
         if entered is not None and entered.command is not None:
             return self._local(entered.command, entered.words, state)
         if text.strip():
-            self.queue.append(text)
+            self.outbox.add(draft)
         return self.advance(state)
 
     def knows(self, text: str) -> bool:
@@ -140,9 +170,9 @@ class Desk:
             self.recall.asked = True
             orders.append(ListSessions())
         free = not (talk.busy or self.sending or self.held or self.opening or state.parent_lost)
-        if free and self.queue:
-            self.sending = self.queue.pop(0)
-            orders.append(StartTurn(prompt=self.sending))
+        if free and (following := self.outbox.next()) is not None:
+            self.sending = following
+            orders.append(StartTurn(prompt=following.whole))
         return orders
 
     def pick(self) -> None:
@@ -152,7 +182,7 @@ class Desk:
     def open_session(self, session_id: str) -> list[Order]:
         """Go on with another session; what waits to be sent was meant for this one."""
         self.close()
-        if self.queue:
+        if self.outbox:
             back = keys.shown("take_back")
             self.message = Message("warning", f"{self._unsent}. {back} takes them back; then choose again.")
             return []
@@ -181,9 +211,19 @@ class Desk:
         if now < self._leave_until:
             return ["leave"]
         self._leave_until = now + LEAVE_WINDOW_S
-        dropped = f" {self._unsent}." if self.queue else ""
+        dropped = f" {self._unsent}." if self.outbox else ""
         self.message = Message("info", f"Press {keys.shown('interrupt')} again to leave.{dropped}")
         return self.cancel(state)
+
+    def copy(self, text: str, missing: str) -> list[Order]:
+        """Copy a text; of an empty one say what is `missing`."""
+        if not text:
+            self.message = Message("warning", missing)
+            return []
+        lines = text.count("\n") + 1
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        self.message = Message("info", f"Copied {size}, if the terminal allows it.")
+        return [Copy(text)]
 
     def settle(self, order: SettleAsk) -> list[Order]:
         """Answer an ask, once."""
@@ -192,10 +232,6 @@ class Desk:
         self.settled.add(order.ask_id)
         return [order]
 
-    def take_back(self) -> str:
-        """Return the last queued message to the composer; empty when there is none."""
-        return self.queue.pop() if self.queue else ""
-
     def done(self, order: Send) -> None:
         """Note that what was ordered is done; where the parent does not say so itself, say it."""
         if isinstance(order, StopJob):
@@ -203,18 +239,18 @@ class Desk:
         elif self.message in (_UNDOING, _REDOING):
             self.message = None
 
-    def failed(self, order: Send, code: str, message: str, next_step: str) -> str:
-        """Note that an order was not carried out; return the text to give back to the composer."""
+    def failed(self, order: Send, code: str, message: str, next_step: str) -> Draft | None:
+        """Note that an order was not carried out; return what is to be given back to the composer."""
         self.message = Message("error", f"{message} {next_step}".strip())
         match order:
             case StartTurn(prompt=prompt):
-                if self.sending != prompt:
-                    self.message = None  # It was taken all the same: the turn has begun.
-                    return ""
-                self.sending = None
+                sent, self.sending = self.sending, None
+                if sent is None or sent.whole != prompt:
+                    self.sending, self.message = sent, None  # It was taken all the same: the turn has begun.
+                    return None
                 if code != "turn_running":
-                    return prompt
-                self.queue.insert(0, prompt)
+                    return sent
+                self.outbox.put_first(sent)
                 self.held = True
                 self.message = None
             case SettleAsk(ask_id=ask_id):
@@ -225,21 +261,30 @@ class Desk:
                 self.opening = ""
             case ListSessions():
                 self.close()
+            case ListPaths():
+                self.files.asking = False
+            case ListPrompts():
+                self.history.asking = False
             case GetPlan() | ClearPlan() | CompactConversation() | UndoTurn() | RedoTurn() | StopJob():
                 pass
             case _:
                 assert_never(order)
-        return ""
+        return None
+
+    def still_stopping(self, state: ViewState) -> str:
+        """Return what a cancel waits for, as a line; empty when it waits for nothing that has a name."""
+        running = state.conversation.transcript.running.values() if self.stopping else ()
+        return ", ".join(f"{block.name}: {block.summary}".removesuffix(": ") for block in running)
 
     @property
     def _unsent(self) -> str:
-        count = len(self.queue)
+        count = len(self.outbox)
         return "1 queued message is not sent" if count == 1 else f"{count} queued messages are not sent"
 
     def _leave(self, act: Literal["leave", "suspend"], command: keys.LocalCommand) -> list[Order]:
         """Leave; when that drops messages, only once the person was told."""
-        if len(self.queue) > self._dropped:
-            self._dropped = len(self.queue)
+        if len(self.outbox) > self._dropped:
+            self._dropped = len(self.outbox)
             self.message = Message("warning", f"{self._unsent}. {command} again leaves without.")
             return []
         return [act]

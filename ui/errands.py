@@ -12,10 +12,12 @@ from ipc.messages import (
     ClearPlan,
     GetPlan,
     OpenSession,
+    PathsListed,
     Ping,
     PlanChanged,
     PlanStored,
     ProcessStarted,
+    PromptsListed,
     RedoTurn,
     Refused,
     SessionsListed,
@@ -23,6 +25,7 @@ from ipc.messages import (
     StopJob,
     UndoTurn,
 )
+from ui.composer.draft import Draft
 from ui.desk import SILENT, Message, Send
 from ui.state import apply
 from ui.transcript.transcript import steady
@@ -48,10 +51,10 @@ class Errands:
         self,
         view: View,
         loop: asyncio.AbstractEventLoop,
-        give_back: Callable[[str], None],
+        give_back: Callable[[Draft], None],
         draw: Callable[[], None],
     ) -> None:
-        """`give_back` takes a text that was not sent, `draw` asks for a frame."""
+        """`give_back` takes a draft that was not sent, `draw` asks for a frame."""
         self.wires: Wires | None = None
         self._view = view
         self._loop = loop
@@ -107,12 +110,22 @@ class Errands:
             case SessionsListed(sessions=sessions):
                 if self._view.desk.recall is not None:
                     self._view.desk.recall.fill(sessions, self._view.wall())
+            case PathsListed():
+                self._start(self._take_paths(reply))
+            case PromptsListed(prompts=prompts):
+                self._view.desk.history.fill(prompts)
             case Accepted():
                 self._view.desk.done(order)
                 if isinstance(order, OpenSession):
                     self._loop.call_later(OPEN_S, self._opened_late, order.session_id)
             case _:
                 pass
+
+    async def _take_paths(self, listed: PathsListed) -> None:
+        """Take the files in between keys and frames: a hundred thousand take a quarter of a second."""
+        for _ in self._view.desk.files.take(listed):
+            await asyncio.sleep(0)
+        self._draw()
 
     def _opened_late(self, session_id: str) -> None:
         if self._view.desk.opening == session_id:
@@ -126,8 +139,8 @@ class Errands:
 
     def _failed(self, order: Send, code: str, message: str, next_step: str) -> None:
         desk = self._view.desk
-        if text := desk.failed(order, code, message, next_step):
-            self._give_back(text)
+        if (draft := desk.failed(order, code, message, next_step)) is not None:
+            self._give_back(draft)
         if desk.held:
             self._loop.call_later(RETRY_S, self._retry)
 

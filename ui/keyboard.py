@@ -2,7 +2,7 @@
 
 from ipc.messages import SettleAsk
 from ui import keys
-from ui.desk import Order
+from ui.desk import Message, Order
 from ui.screen import Screen
 from ui.widgets.approval import AskForm
 from ui.widgets.recall import RecallList
@@ -23,9 +23,10 @@ class Keyboard:
         answering = form is not None and form.armed
         desk.message = None
         if isinstance(key, keys.Pasted):
-            self._paste(size, key)
-            return []
+            return self._paste(size, key)
         action = self._view.keymap.action_of(key)
+        if action == "interrupt" and desk.overlay is None and not answering and screen.completer.close():
+            return []
         if action == "interrupt":
             return desk.interrupt(self._view.state, self._view.clock())
         if action == "background" or action == "redraw":
@@ -41,7 +42,7 @@ class Keyboard:
             form.grace.typed(self._view.clock())
         return self._beside(size, key, action)
 
-    def _paste(self, size: Size, pasted: keys.Pasted) -> None:
+    def _paste(self, size: Size, pasted: keys.Pasted) -> list[Order]:
         """Give a paste to whoever takes text now; it never answers or chooses anything."""
         screen, desk = self._screen, self._view.desk
         form = screen.form if desk.overlay is None else None
@@ -49,8 +50,10 @@ class Keyboard:
             screen.recall.press(size[0], pasted)
         elif form is not None and form.answering == "writing":
             form.answer_key(size[0], pasted)
-        else:
+        elif screen.completer.press(size, pasted, None) is None:
             screen.composer.keypress(size, pasted)
+            return screen.completer.typed(pasted)
+        return []
 
     def _settle(self, form: AskForm, answer: SettleAsk) -> list[Order]:
         """Give an answer; a local command that was written as one is carried out, and the ask stays open."""
@@ -78,15 +81,25 @@ class Keyboard:
     def _beside(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
         """Take a key that is neither for an overlay nor an answer."""
         screen, desk, composer = self._screen, self._view.desk, self._screen.composer
+        if (orders := screen.completer.press(size, key, action)) is not None:
+            return orders
         match action:
             case "send":
                 return self._submit()
             case "cancel":
-                return desk.cancel(self._view.state)
+                if desk.outbox.edited is None:
+                    return desk.cancel(self._view.state)
+                composer.editor.restore(desk.outbox.leave())
+                return desk.advance(self._view.state)
+            case "drop_queued":
+                desk.message = Message("info", composer.drop_queued(desk.outbox))
+            case "expand":
+                said = composer.expand()
+                desk.message = Message("info", said) if said else None
             case "newline":
                 composer.editor.newline()
             case "take_back":
-                composer.give_back(desk.take_back() or composer.editor.bring_back())
+                composer.take_back(desk.outbox)
             case "plan" | "help":
                 desk.overlay = action
             case "recall":
@@ -96,9 +109,6 @@ class Keyboard:
                 desk.unfolded = not desk.unfolded
             case "page_up" | "page_down":
                 screen.transcript.scroll(keys.SCROLLING[action])
-            case "line_up" | "line_down":
-                if composer.keypress(size, key) is not None:
-                    screen.transcript.scroll(keys.SCROLLING[action])
             case "oldest":
                 screen.transcript.to_oldest()
             case "newest":
@@ -106,20 +116,28 @@ class Keyboard:
             case "panel_up" | "panel_down":
                 screen.panel.scroll(keys.SCROLLING[action])
             case _:
-                self._type(size, key)
+                return self._type(size, key)
         return []
 
-    def _type(self, size: Size, key: str) -> None:
+    def _type(self, size: Size, key: str) -> list[Order]:
         composer = self._screen.composer
         if key == keys.HELP_IN_EMPTY_LINE and not composer.editor.get_edit_text():
             self._view.desk.overlay = "help"
-        else:
-            composer.keypress(size, key)
+            return []
+        composer.keypress(size, key)
+        return self._screen.completer.typed(key)
 
     def _submit(self) -> list[Order]:
         editor, desk = self._screen.composer.editor, self._view.desk
         if not desk.knows(editor.get_edit_text()):
             editor.select()
             return []
+        written = editor.take()
+        self._screen.completer.sent(written.whole)
+        if desk.outbox.edited is not None:
+            if keys.local_command(written.whole) is None:
+                editor.restore(desk.outbox.put_back(written))
+                return desk.advance(self._view.state)
+            editor.restore(desk.outbox.leave())
         self._screen.transcript.to_newest()
-        return desk.submit(self._view.state, editor.take())
+        return desk.submit(self._view.state, written)

@@ -6,7 +6,9 @@ from typing import ClassVar, Final, NamedTuple
 import urwid
 from urwid.widget.widget import AbstractFlowWidget, AbstractWidget
 
+from ui.composer.completer import Completer
 from ui.composer.composer import Composer
+from ui.composer.popup import Popup
 from ui.transcript.listing import TranscriptView
 from ui.view import View
 from ui.widgets import activity_bar, header, plan_panel, status_line
@@ -66,6 +68,8 @@ class Screen(urwid.Widget):
         self.jobs = TextPage("Running in the background", lambda: jobs_markup(view), view.glyphs)
         self.recall = RecallList(view)
         self.composer = Composer(view.glyphs)
+        self.completer = Completer(view, self.composer)
+        self.popup = Popup(view, self.completer)
         self.form: AskForm | None = None
         self._on_key = on_key
         self._parts: list[Part] = []
@@ -80,6 +84,7 @@ class Screen(urwid.Widget):
         self.transcript.changed()
         self.panel.changed()
         self.recall.changed()
+        self.completer.changed()
         ask = self.view.waiting_ask
         if ask is None:
             self.form = None
@@ -112,7 +117,7 @@ class Screen(urwid.Widget):
             stack.append((canvas, None, has_focus))
             self._parts.append(Part(widget, (columns,), 0, top, canvas.rows()))
             top += canvas.rows()
-        screen = urwid.CanvasCombine(stack)
+        screen = self._offered(urwid.CanvasCombine(stack))
         return screen if self.overlay is None else self._laid_over(screen, self.overlay)
 
     @property
@@ -131,6 +136,19 @@ class Screen(urwid.Widget):
                 return self.recall
             case None:
                 return None
+
+    def _offered(self, screen: urwid.Canvas) -> urwid.Canvas:
+        """Lay what the composer offers over the last rows of the transcript."""
+        if self.overlay is not None or self._writing_in is not self.composer or not self.completer.is_open:
+            return screen
+        below = next(part for part in self._parts if part.widget is self.transcript)
+        # Beside the panel where that leaves it as wide as it reads well, else over the panel, too.
+        columns = below.size[0] if below.size[0] >= NARROW - 8 else screen.cols()
+        self.popup.limit = below.rows
+        canvas = self.popup.render((columns,), focus=True)
+        top = below.row + below.rows - canvas.rows()
+        self._parts.append(Part(self.popup, (columns,), 0, top, canvas.rows()))
+        return urwid.CanvasOverlay(canvas, screen, 0, top)
 
     def _laid_over(self, screen: urwid.Canvas, overlay: Overlay) -> urwid.Canvas:
         if isinstance(overlay, PlanPanel):

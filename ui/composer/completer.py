@@ -37,7 +37,7 @@ class Completer:
         self._closed_at: int | None = None
         """Where the token begins that the person wanted no choices for."""
         self._seen = ("", 0)
-        self._files_seen = 0
+        self._files_seen = self._prompts_seen = 0
         self._walk = Walk(view.desk.history)
         self._walking = False
         """Whether the last key was a step of the walk: then the next one is, wherever the cursor stands."""
@@ -61,6 +61,20 @@ class Completer:
             self._offer(None)
         return was_open
 
+    def move(self, steps: int) -> None:
+        """Choose the one so many rows further down; of prompts the older ones stand above."""
+        if self.search is not None:
+            self.search.move(-steps)
+        else:
+            self.choose(self.chosen + steps)
+
+    def choose(self, at: int) -> None:
+        """Choose the one at a place in the list, or the last before it."""
+        if self.search is not None:
+            self.search.move(at - self.search.chosen_at)
+        else:
+            self.chosen = max(0, min(at, len(self.choices) - 1))
+
     def changed(self) -> None:
         """Take up what has come since: files, prompts."""
         files, history = self._view.desk.files, self._view.desk.history
@@ -68,6 +82,9 @@ class Completer:
             self._files_seen = files.count
             if self.token is not None and self.token.kind == "file":
                 self._offer(self.token)
+        if self.search is not None and history.count != self._prompts_seen:
+            self.search.again()
+        self._prompts_seen = history.count
         if self._steps_due and not history.asking:
             for _ in range(self._steps_due):
                 self._step(older=True)
@@ -88,11 +105,10 @@ class Completer:
                 return self._open_search()
             case "complete":
                 return self._complete()
-            case "line_up" if walking or self._at_edge(size, key):
-                return self._older()
-            case "line_down" if walking or self._at_edge(size, key):
-                self._step(older=False)
-                return []
+            case "line_up" | "line_down":
+                if not walking and self._composer.keypress(size, key) is None:
+                    return self.typed()
+                return self._older() if action == "line_up" else self._newer()
             case _:
                 return None
 
@@ -134,7 +150,7 @@ class Completer:
 
     def _choose(self, action: keys.Action | None, listed: keys.Action | None) -> list[Order] | None:
         if listed in _STEPS:
-            self.chosen = max(0, min(self.chosen + _STEPS[listed], len(self.choices) - 1))
+            self.move(_STEPS[listed])
             return []
         return self._take(enter=action == "send") if listed == "take" else None
 
@@ -171,13 +187,11 @@ class Completer:
 
     def _older(self) -> list[Order]:
         history = self._view.desk.history
-        if history.came or history.asking:
-            self._steps_due += history.asking
-            self._step(older=True) if not history.asking else None
+        if history.count and not history.asking:
+            self._step(older=True)
             return []
-        history.asking = True
-        self._steps_due = 1
-        return [ListPrompts()]
+        self._steps_due += 1
+        return self._ask_for_prompts()
 
     def _step(self, *, older: bool) -> None:
         editor = self._composer.editor
@@ -187,18 +201,19 @@ class Completer:
         self._walking = True
         self._stay_closed()
 
-    def _at_edge(self, size: Size, key: str) -> bool:
-        """Tell whether the cursor can not go further up or down."""
-        return self._composer.keypress(size, key) is not None
+    def _newer(self) -> list[Order]:
+        self._step(older=False)
+        return []
 
     def _open_search(self) -> list[Order]:
         history = self._view.desk.history
         self._offer(None)
         self.search, self.search_line = Search(history), LineEditor(multiline=False)
-        if history.asking:
-            return []
-        history.asking = True
-        return [ListPrompts()]
+        return self._ask_for_prompts()
+
+    def _ask_for_prompts(self) -> list[Order]:
+        asking, self._view.desk.history.asking = self._view.desk.history.asking, True
+        return [] if asking else [ListPrompts()]
 
     def _search(
         self, size: Size, key: str, action: keys.Action | None, listed: keys.Action | None
@@ -207,7 +222,7 @@ class Completer:
         if action == "history":
             self.search.move(1)
         elif listed in _STEPS:
-            self.search.move(-_STEPS[listed])
+            self.move(_STEPS[listed])
         elif listed == "cancel":
             self.close()
         elif listed == "take":

@@ -6,6 +6,7 @@ import urwid
 
 from ui.composer.draft import Draft, draft_of, joined
 from ui.composer.editor import LineEditor
+from ui.composer.outbox import Outbox
 from ui.theme import Glyphs
 from ui.widgets.row import Size
 
@@ -59,6 +60,35 @@ class Composer(urwid.Widget):
         if returned.text:
             both = joined([returned, self.editor.draft()], between="\n")
             self.editor.restore(both._replace(pos=len(returned.text)))
+
+    def take_back(self, outbox: Outbox) -> None:
+        """Take a queued message to edit it, else what was typed over."""
+        message = outbox.take(self.editor.draft())
+        if message is None:
+            self.give_back(self.editor.bring_back())
+        else:
+            self.editor.restore(message)
+
+    def drop_queued(self, outbox: Outbox) -> str:
+        """Remove the message that is being edited, or the last one; return what to say."""
+        dropped = outbox.drop()
+        if dropped is None:
+            return "Nothing is queued."
+        if outbox.edited is not None:
+            self.editor.restore(outbox.leave())
+        return f"Not sent: {dropped.line}"
+
+    def expand(self) -> str:
+        """Show the paste at the cursor as text; return why not, if so."""
+        match self.editor.expand():
+            case "done":
+                return ""
+            case "none":
+                return "There is no folded paste here."
+            case "long":
+                return (
+                    "That paste is too long to be edited here; it is sent in full. Your editor can take it."
+                )
 
     def _room(self, size: Size) -> int:
         return max(1, size[0] - _MARK)

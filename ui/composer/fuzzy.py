@@ -54,7 +54,7 @@ class Paths:
         for start in range(0, len(entries), _SLICE):
             piece = entries[start : start + _SLICE]
             paths.extend(piece)
-            names.extend([_name(each) for each in piece])
+            names.extend([each[name_start(each) :] for each in piece])
             yield
         self._entries, self._paths, self._names = entries, paths, names
 
@@ -93,9 +93,10 @@ def marks(query: str, paths: Sequence[str]) -> list[frozenset[int]]:
     found: dict[int, frozenset[int]] = {}
     for match in matcher.match_list_indices(paths):
         found[match.index] = frozenset(match.indices)
-    for match in matcher.match_list_indices([_name(path) for path in paths]):
-        start = len(paths[match.index]) - len(_name(paths[match.index]))
-        found[match.index] = frozenset(start + at for at in match.indices)
+    starts = [name_start(path) for path in paths]
+    names = [path[start:] for path, start in zip(paths, starts, strict=True)]
+    for match in matcher.match_list_indices(names):
+        found[match.index] = frozenset(starts[match.index] + at for at in match.indices)
     return [found.get(at, frozenset()) for at in range(len(paths))]
 
 
@@ -121,8 +122,9 @@ def _drawable(files: Sequence[str], folders: set[str]) -> Iterable[str]:
         yield path
 
 
-def _name(path: str) -> str:
-    return path[path.rfind("/", 0, -1) + 1 :]
+def name_start(path: str) -> int:
+    """Return where in a path the name of the file or folder begins."""
+    return path.rfind("/", 0, -1) + 1
 
 
 def _is_folder(path: str, within: str) -> bool:

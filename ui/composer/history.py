@@ -1,5 +1,6 @@
 """What was prompted in this workspace before: walked through like a shell's, and searched; pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,8 +18,8 @@ class History:
     prompts: list[str] = field(default_factory=list)
     asking: bool = False
     """Whether the parent's list is on its way."""
-    came: bool = False
-    """Whether it has come once."""
+    count: int = 0
+    """How many lists have come."""
     _here: list[str] = field(default_factory=list)
     """What was sent from this screen, the newest first."""
 
@@ -30,7 +31,7 @@ class History:
 
     def fill(self, told: Iterable[str]) -> None:
         """Take the parent's list, the newest first."""
-        self.came, self.asking = True, False
+        self.count, self.asking = self.count + 1, False
         self.prompts = _once([*self._here, *told])
 
 
@@ -74,42 +75,41 @@ class Walk:
         return self._left.get(at) or draft_of(self._prompts[at])
 
 
-@dataclass(slots=True)
 class Search:
-    """A search through the prompts while one types."""
+    """A search through the prompts while one types; a capital letter means itself, a small one both."""
 
-    history: History
-    query: str = ""
-    _chosen: int = 0
-
-    def matching(self) -> list[str]:
-        """Return the prompts that hold all words, the newest first; a capital letter means itself."""
-        words = self.query.split()
-        if any(map(str.isupper, self.query)):
-            return [each for each in self.history.prompts if all(word in each for word in words)]
-        lowered = ((each, each.casefold()) for each in self.history.prompts)
-        words = [word.casefold() for word in words]
-        return [each for each, text in lowered if all(word in text for word in words)]
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.pattern: re.Pattern[str] | None = None
+        """Matches each word that is searched for; None when there is none."""
+        self.matching = history.prompts
+        """The prompts that hold all words, the newest first."""
+        self.chosen_at = 0
+        self._words: list[str] = []
 
     def look_for(self, query: str) -> None:
         """Search for something else; the newest match is chosen."""
-        if query != self.query:
-            self.query, self._chosen = query, 0
+        if query.split() != self._words:
+            self._words, self.chosen_at = query.split(), 0
+            self.again()
+
+    def again(self) -> None:
+        """Search once more: there may be other prompts by now."""
+        either_case = not any(map(str.isupper, "".join(self._words)))
+        words = [re.compile(re.escape(word), re.IGNORECASE if either_case else 0) for word in self._words]
+        self.matching = [each for each in self.history.prompts if all(word.search(each) for word in words)]
+        joined = "|".join(word.pattern for word in words)
+        self.pattern = re.compile(joined, words[0].flags) if words else None
+        self.chosen_at = max(0, min(self.chosen_at, len(self.matching) - 1))
 
     def move(self, steps: int) -> None:
         """Choose the match so many steps older."""
-        self._chosen = max(0, min(self._chosen + steps, len(self.matching()) - 1))
-
-    @property
-    def at(self) -> int:
-        """The place of the chosen one among those that match."""
-        return self._chosen
+        self.chosen_at = max(0, min(self.chosen_at + steps, len(self.matching) - 1))
 
     @property
     def chosen(self) -> str | None:
         """The chosen prompt; None when none matches."""
-        matching = self.matching()
-        return matching[min(self._chosen, len(matching) - 1)] if matching else None
+        return self.matching[self.chosen_at] if self.matching else None
 
 
 def _once(prompts: Iterable[str]) -> list[str]:
