@@ -17,6 +17,9 @@ _MULTILINE: Final = ("body", "details")
 _MOST_READ: Final = 16_000
 """Characters of an output that are looked at for its lines."""
 
+_MOST_KEPT: Final = 40_000
+"""Characters of an output that are kept; whoever tells it bounds it, too."""
+
 S = TypeVar("S", bound=msgspec.Struct)
 
 
@@ -29,6 +32,11 @@ def first_lines(text: str) -> str:
     """Return the first lines of an output that hold something."""
     lines = [each for each in text[:_MOST_READ].splitlines() if each.strip()]
     return "\n".join(line(each) for each in lines[:DETAIL_LINES])
+
+
+def output(text: str) -> str:
+    """Return an output as a whole, without what is empty around it."""
+    return steady(text[:_MOST_KEPT].strip("\n").rstrip())
 
 
 def last_lines(text: str) -> tuple[str, ...]:

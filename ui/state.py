@@ -227,9 +227,10 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.transcript.start_tool(call_id, cleaned.line(name, 40), cleaned.line(summary), now)
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
             outcome, said = _outcome(name, status, fact.display)
-            detail = _detail(outcome, said)
-            diff = diff_lines(steady(said)) if outcome == "ok" and shows_diff(name) else ()
-            talk.transcript.finish_tool(call_id, cleaned.line(name, 40), outcome, duration_ms, detail, diff)
+            output, detail = cleaned.output(said), _detail(outcome, said)
+            diff = diff_lines(output) if outcome == "ok" and shows_diff(name) else ()
+            name = cleaned.line(name, 40)
+            talk.transcript.finish_tool(call_id, name, outcome, duration_ms, output, detail, diff)
         case AskRaised():
             talk.asks[fact.ask_id] = cleaned.fact(fact)
         case AskSettled():
@@ -297,7 +298,7 @@ def _say(talk: Conversation, text: str) -> None:
         talk.next_message = False
         talk.said.clear()
     talk.said.append(text)
-    talk.transcript.stream("answer", text)
+    talk.transcript.stream(text)
 
 
 def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> None:
@@ -305,7 +306,7 @@ def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> Non
     talk.turn, talk.running, talk.running_since, talk.running_longer = fact.turn, True, now, False
     talk.said.clear()
     talk.activity = talk.delayed = None
-    talk.transcript.say("prompt", fact.prompt.strip("\n"))
+    talk.transcript.ask(fact.prompt)
 
 
 def _delay(talk: Conversation, fact: RequestDelayed) -> None:
@@ -321,7 +322,7 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
     transcript.close()
     transcript.abandon_tools()
     if fact.final_text.strip() not in ("", "".join(talk.said).strip()):
-        transcript.say("answer", fact.final_text)
+        transcript.say(fact.final_text)
     problem = fact.problem
     if fact.status == "cancelled":
         transcript.note("info", "Cancelled.")

@@ -1,4 +1,4 @@
-"""The widget of each block."""
+"""The widget of each block: as it is shown, and as plain text for the terminal's own selection."""
 
 from typing import Final, assert_never
 
@@ -6,7 +6,8 @@ import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ui.theme import Glyphs, Role
-from ui.transcript.blocks import Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock
+from ui.transcript import folding
+from ui.transcript.blocks import Block, NoteBlock, PromptBlock, TextBlock, ThoughtBlock, ToolBlock
 from ui.transcript.texts import text_widget
 from ui.transcript.thoughts import thought_widget
 from ui.transcript.tools import tool_widget
@@ -19,8 +20,10 @@ LEVEL_ROLE: Final[dict[str, Role]] = {"info": "dim", "warning": "warning", "erro
 def drawn(block: Block, view: View) -> AbstractFlowWidget:
     """Return the widget of one block."""
     match block:
+        case PromptBlock():
+            body = _prompt(block, view)
         case TextBlock():
-            body = text_widget(block, view.glyphs)
+            body = text_widget(block, view)
         case ThoughtBlock():
             body = thought_widget(block, view)
         case ToolBlock():
@@ -30,6 +33,33 @@ def drawn(block: Block, view: View) -> AbstractFlowWidget:
         case _:
             assert_never(block)
     return urwid.Pile([("pack", urwid.Divider()), ("pack", body)]) if block.first else body
+
+
+def plain(block: Block, view: View) -> AbstractFlowWidget:
+    """Return the widget of one block as text, without colours and margins; of a folded thought nothing."""
+    whole = folding.unfolded(block, view.desk.unfolded)
+    match block:
+        case ThoughtBlock() if not whole:
+            return urwid.Pile([])
+        case ToolBlock():
+            text = f"{block.name} {block.summary}" + (f"\n{block.output}" if whole else "")
+        case PromptBlock() | TextBlock() | ThoughtBlock() | NoteBlock():
+            text = folding.haystack(block).rstrip("\n")
+        case _:
+            assert_never(block)
+    above = block.first or (isinstance(block, TextBlock) and block.apart)
+    return urwid.Text("\n" * above + text)
+
+
+def _prompt(block: PromptBlock, view: View) -> AbstractFlowWidget:
+    glyphs, whole = view.glyphs, folding.unfolded(block, view.desk.unfolded)
+    if not block.first and not whole:
+        return urwid.Pile([])
+    text: list[Part] = [("prompt", block.text.removesuffix("\n"))]
+    if block.first and block.more and not whole:
+        lines = "1 line" if block.more == 1 else f"{block.more:,} lines"
+        text.append(("dim", f"\n{glyphs.ellipsis} {lines} more"))
+    return hanging(("brand", f"{glyphs.prompt} " if block.first else "  "), *text)
 
 
 def _note(block: NoteBlock, glyphs: Glyphs) -> AbstractFlowWidget:

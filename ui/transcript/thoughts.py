@@ -7,6 +7,7 @@ import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ui import figures
+from ui.transcript import folding
 from ui.transcript.blocks import ThoughtBlock
 from ui.view import View
 from ui.widgets.row import Content, Row, Size
@@ -25,7 +26,7 @@ def thought_widget(block: ThoughtBlock, view: View) -> AbstractFlowWidget:
     row = Row(_thought_row(block, view), view.glyphs.ellipsis)
     if block.lasts:
         text: AbstractFlowWidget = _LastRows(_end_of(block.text), THOUGHT_ROWS)
-    elif view.desk.unfolded:
+    elif folding.unfolded(block, view.desk.unfolded):
         gap = f"{view.glyphs.ellipsis} {block.dropped:,} characters before\n" if block.dropped else ""
         text = urwid.Text(("dim", gap + block.text.rstrip()))
     else:
@@ -41,7 +42,8 @@ def _thought_row(block: ThoughtBlock, view: View) -> Callable[[int], Content]:
             return [("dim", f"  {view.glyphs.running[view.phase]} thinking")], [("dim", f" {took:>7} ")]
         ms = 0 if since is None or until is None else round(1000 * (until - since))
         took = figures.duration(ms) if ms >= 1000 else ""  # below, it tells how the pieces came
-        said = "" if view.desk.unfolded else " ".join(block.text[:_SAID].split())
+        whole = folding.unfolded(block, view.desk.unfolded)
+        said = "" if whole else " ".join(block.text[:_SAID].split())
         return [("dim", f"  {view.glyphs.thought} thought {said}")], [("dim", f" {took:>7} ")]
 
     return content

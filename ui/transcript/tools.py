@@ -1,5 +1,6 @@
-"""How a tool call is drawn: one row, and what went wrong or was changed below it."""
+"""How a tool call is drawn: one row, and below it what went wrong, or all that it said or changed."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -9,7 +10,8 @@ from urwid.widget.widget import AbstractFlowWidget
 
 from ui import figures
 from ui.diffs import NO_BREAK
-from ui.theme import Role
+from ui.theme import Glyphs, Role
+from ui.transcript import folding
 from ui.transcript.blocks import ToolBlock
 from ui.view import View
 from ui.widgets.diff import diff_text
@@ -25,6 +27,10 @@ _TOOL_ROLE: Final[dict[str, Role]] = {
 }
 _TOOL_WORD: Final = {"error": "failed", "denied": "denied", "partial": "partial", "cancelled": "cancelled"}
 
+_OUTPUT_LINES: Final = 300
+"""Lines of an output that are laid out: 5 ms."""
+_PROGRESS: Final = re.compile(r"(\d+) of (\d+) done(?:, now: (.*))?")
+
 
 def tool_widget(block: ToolBlock, view: View) -> AbstractFlowWidget:
     """Return the widget of a tool call."""
@@ -32,13 +38,33 @@ def tool_widget(block: ToolBlock, view: View) -> AbstractFlowWidget:
     if block.tail:
         printed = [Row(_printed(line), view.glyphs.ellipsis) for line in block.tail]
         return urwid.Pile([("pack", each) for each in (row, *printed)])
-    if block.diff and view.desk.unfolded:
-        below: AbstractFlowWidget = urwid.Padding(diff_text(block.diff, view.glyphs), left=len(_INDENT))
+    if folding.foldable(block) and folding.unfolded(block, view.desk.unfolded):
+        below: AbstractFlowWidget = urwid.Padding(_whole(block, view.glyphs), left=len(_INDENT))
     elif block.detail:
         below = hanging((None, _INDENT), ("dim", block.detail))
     else:
         return row
     return urwid.Pile([("pack", row), ("pack", below)])
+
+
+def _whole(block: ToolBlock, glyphs: Glyphs) -> AbstractFlowWidget:
+    """Return all that a call said or changed."""
+    if block.diff:
+        return diff_text(block.diff, glyphs)
+    lines = block.output.split("\n")
+    if len(lines) > _OUTPUT_LINES:
+        lines[_OUTPUT_LINES:] = [f"{glyphs.ellipsis} {len(lines) - _OUTPUT_LINES:,} lines more"]
+    return urwid.Text(("dim", "\n".join(lines)), wrap=urwid.ANY)
+
+
+def _subject(block: ToolBlock, glyphs: Glyphs) -> list[Part]:
+    """Return what is done to what; of a plan how far it is and what has changed."""
+    progress = _PROGRESS.match(block.output) if block.name == "update_plan" else None
+    if progress is None or block.status != "ok":
+        return [("strong", block.name), (None, " " + block.summary)]
+    done, of, now = progress.groups("")
+    said = block.summary or now
+    return [("strong", "plan"), (None, f" {done}/{of}"), (None, f" {glyphs.dot} {said}" if said else "")]
 
 
 def _changes(block: ToolBlock) -> list[Part]:
@@ -67,7 +93,7 @@ def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
             known = block.duration_ms or block.status != "cancelled"
             took = figures.duration(block.duration_ms) if known else ""
         more = "+" if block.status is None and block.longer else " "
-        left: list[Part] = [sign, ("strong", block.name), (None, " " + block.summary)]
+        left = [sign, *_subject(block, glyphs)]
         right: list[Part] = [("dim", f" {took:>7}{more}")]
         if block.status in _TOOL_WORD:
             right.insert(0, (_TOOL_ROLE[block.status], _TOOL_WORD[block.status]))

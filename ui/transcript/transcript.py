@@ -9,19 +9,20 @@ from typing import Final, Literal
 from ipc.messages import Level
 from ipc.terminal_text import StreamCleaner, clean
 from ui.diffs import DiffLine
+from ui.transcript import folding, prompts
 from ui.transcript.blocks import (
-    LINE_LIMIT,
     Block,
     NoteBlock,
     Outcome,
     TextBlock,
-    TextKind,
     ThoughtBlock,
     ToolBlock,
 )
+from ui.transcript.pieces import Cutter
 
 # Terminals disagree about the width of joined emoji; without joiners and selectors all agree.
-_STEADY: Final = {0x09: "    ", 0x200D: None, 0xFE0F: None}
+_JOINERS: Final = {0x200D: None, 0xFE0F: None}
+_STEADY: Final = {0x09: "    ", **_JOINERS}
 
 
 def steady(text: str) -> str:
@@ -34,32 +35,42 @@ class Transcript:
     """Everything said and done in this session, oldest first."""
 
     blocks: list[Block] = field(default_factory=list)
+    dropped: int = 0
+    """How many blocks stood before these, and are gone."""
     running: dict[str, ToolBlock] = field(default_factory=dict)
     """Tool calls without a result, by call id."""
     foldable: bool = False
     """Whether some block has more to show than its line."""
-    _open: TextKind | Literal["thought"] | None = None
+    _open: Literal["answer", "thought"] | None = None
     _thought: ThoughtBlock | None = None
     """The open thought, once there is more of it than white space."""
     _attempt: NoteBlock | None = None
     """The last note of a request that failed and was to be sent again."""
     _cleaner: StreamCleaner = field(default_factory=StreamCleaner)
-    _newlines: int = 0
+    _cutter: Cutter | None = None
+    """Of the open answer."""
     _tail: int = -1
-    """Where the last block of the open message stands; notes may stand below it."""
+    """Where the last block of the open answer stands; notes may stand below it."""
 
-    def say(self, kind: TextKind, text: str) -> None:
-        """Add a whole message."""
+    def ask(self, prompt: str) -> None:
+        """Add what the person has asked."""
         self.close()
-        self.stream(kind, text)
+        blocks = prompts.blocks(steady(prompt))
+        self.blocks += blocks
+        self.foldable = self.foldable or any(map(folding.foldable, blocks))
+
+    def say(self, text: str) -> None:
+        """Add a whole answer."""
+        self.close()
+        self.stream(text)
         self.close()
 
-    def stream(self, kind: TextKind, piece: str) -> None:
-        """Add a piece of a message; a message goes on until something else happens."""
-        if self._open != kind:
+    def stream(self, piece: str) -> None:
+        """Add a piece of an answer; it goes on until something else happens."""
+        if self._open != "answer":
             self.close()
-            self._open = kind
-            self._newlines = -1
+            self._open = "answer"
+            self._cutter = Cutter()
         self._add(self._cleaner.feed(piece))
 
     def think(self, piece: str, now: float | None) -> None:
@@ -73,8 +84,10 @@ class Transcript:
         """End the message or the thought that is being streamed."""
         if self._open == "thought":
             self._end_thought()
-        elif self._open is not None:
+        elif self._cutter is not None:
             self._add(self._cleaner.flush())
+            self._insert(self._cutter.end())
+            self._cutter = None
         self._open = None
         self._cleaner = StreamCleaner()
 
@@ -98,16 +111,18 @@ class Transcript:
         name: str,
         status: Outcome,
         duration_ms: int,
-        detail: str,
+        output: str = "",
+        detail: str = "",
         diff: tuple[DiffLine, ...] = (),
     ) -> None:
-        """Give a tool call its result."""
+        """Give a tool call its result; `detail`: what of its output is always seen."""
         if call_id not in self.running:
             self.start_tool(call_id, name, "", None)
         block = self.running.pop(call_id)
-        block.status, block.duration_ms, block.detail, block.diff = status, duration_ms, detail, diff
+        block.status, block.duration_ms = status, duration_ms
+        block.output, block.detail, block.diff = output, detail, diff
         block.tail = ()
-        self.foldable = self.foldable or bool(diff)
+        self.foldable = self.foldable or folding.foldable(block)
         block.revision += 1
 
     def note(self, level: Level, text: str, next_step: str = "") -> None:
@@ -127,38 +142,21 @@ class Transcript:
     def abandon_tools(self) -> None:
         """Mark calls that will get no result any more."""
         for call_id, block in list(self.running.items()):
-            self.finish_tool(call_id, block.name, "cancelled", 0, "\n".join(block.tail))
+            said = "\n".join(block.tail)
+            self.finish_tool(call_id, block.name, "cancelled", 0, said, said)
 
     def _last_is(self, *kinds: type[Block]) -> bool:
         return bool(self.blocks) and isinstance(self.blocks[-1], kinds)
 
     def _add(self, shown: str) -> None:
-        head, *lines = shown.translate(_STEADY).split("\n")
-        self._add_line(head)
-        for line in lines:
-            if self._newlines >= 0:
-                self._newlines += 1
-            self._add_line(line)
+        if self._cutter is not None:
+            self._insert(self._cutter.feed(shown.translate(_JOINERS)))
 
-    def _add_line(self, line: str) -> None:
-        """Add to the last line; empty lines wait until something follows them."""
-        kind = self._open
-        if not line or kind is None or kind == "thought":
-            return
-        if self._newlines < 0:
-            self._begin(TextBlock(kind, "", first=True))
-        for _ in range(self._newlines):
-            self._go_on(TextBlock(kind, "", first=False))
-        self._newlines = 0
-        block = self._last_of_message()
-        block.text += line
-        block.revision += 1
-        while len(block.text) > LINE_LIMIT:
-            cut = block.text.rfind(" ", LINE_LIMIT // 2, LINE_LIMIT) + 1 or LINE_LIMIT
-            rest = TextBlock(kind, block.text[cut:], first=False)
-            block.text = block.text[:cut]
-            self._go_on(rest)
-            block = rest
+    def _insert(self, begun: list[TextBlock]) -> None:
+        """Add further pieces of the open answer below those that it has."""
+        for block in begun:
+            self._tail = len(self.blocks) if block.first else self._tail + 1
+            self.blocks.insert(self._tail, block)
 
     def _add_thought(self, shown: str, now: float | None) -> None:
         shown = shown.translate(_STEADY)
@@ -178,16 +176,3 @@ class Transcript:
         if self._thought is not None:
             self._thought.lasts = False
             self._thought = None
-
-    def _begin(self, block: TextBlock) -> None:
-        self.blocks.append(block)
-        self._tail = len(self.blocks) - 1
-
-    def _go_on(self, block: TextBlock) -> None:
-        self._tail += 1
-        self.blocks.insert(self._tail, block)
-
-    def _last_of_message(self) -> TextBlock:
-        block = self.blocks[self._tail]
-        assert isinstance(block, TextBlock)
-        return block

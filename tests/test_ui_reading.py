@@ -1,0 +1,239 @@
+"""Reading the transcript: blocks are chosen, unfolded and copied, texts are found, typing goes on below."""
+
+import pytest
+
+from ipc.messages import AnyFact, CancelTurn, MessageDelta, ToolFinished, ToolStarted, TurnStarted
+from tests.fakes.facts import approval, finished, session
+from tests.fakes.screen import Desktop
+from ui.desk import Copy
+
+OUTPUT = "\n".join(f"tests/test_{number}.py passed" for number in range(40))
+
+
+def say(text: str) -> MessageDelta:
+    return MessageDelta(turn=1, kind="text", text=text)
+
+
+def called(call_id: str, summary: str, display: str, name: str = "bash_exec") -> tuple[AnyFact, AnyFact]:
+    return (
+        ToolStarted(call_id=call_id, name=name, summary=summary),
+        ToolFinished(call_id=call_id, name=name, status="ok", duration_ms=1_200, display=display),
+    )
+
+
+def told(columns: int = 80, rows: int = 30) -> Desktop:
+    """A short turn: a prompt, two calls, an answer of three paragraphs."""
+    return Desktop(columns, rows).tell(
+        session(),
+        TurnStarted(turn=1, prompt="Run the tests"),
+        *called("1", "make test", OUTPUT),
+        *called("2", "make lint", "All clean"),
+        say("First paragraph.\n\n```python\nprint('code')\n```\n\nLast paragraph."),
+        finished(),
+    )
+
+
+def chosen(desk: Desktop) -> str:
+    """The rows beside which the mark of the chosen block stands."""
+    rows = [line for line in desk.lines if line.startswith("┃")]
+    return "\n".join(line[1:].split("│")[0].rstrip("┃ ") for line in rows)
+
+
+def test_shift_tab_goes_to_the_transcript_and_esc_back_to_the_draft() -> None:
+    desk = told().type("half a draft").press("shift tab")
+    assert "Last paragraph" in chosen(desk)
+    desk.press("esc")
+    assert not chosen(desk)
+    assert desk.type("!").view.desk.overlay is None
+    assert "half a draft!" in desk.text
+
+
+def test_arrows_choose_blocks_and_the_last_arrow_down_comes_back() -> None:
+    desk = told().press("shift tab", "up", "up")
+    assert "First paragraph" in chosen(desk)
+    desk.press("up")
+    assert "make lint" in chosen(desk)
+    desk.press("home")
+    assert "Run the tests" in chosen(desk)
+    desk.press("end")
+    assert "Last paragraph" in chosen(desk)
+    desk.press("down")
+    assert not chosen(desk)
+
+
+def test_enter_unfolds_the_output_of_a_call_and_folds_it_again() -> None:
+    desk = told(rows=60).press("shift tab", "home", "down")
+    assert "make test" in chosen(desk)
+    assert "test_17.py passed" not in desk.text
+    desk.press("enter")
+    assert "test_17.py passed" in desk.text
+    assert "All clean" not in desk.text
+    desk.press("enter")
+    assert "test_17.py passed" not in desk.text
+
+
+def test_folding_everything_takes_back_what_was_folded_one_by_one() -> None:
+    desk = told(rows=60).press("shift tab", "home", "down", "enter", "esc", "f3")
+    assert "test_17.py passed" in desk.text
+    assert "All clean" in desk.text
+    desk.press("f3")
+    assert "test_17.py passed" not in desk.text
+
+
+def test_a_long_prompt_is_folded_and_opens_on_enter() -> None:
+    prompt = "\n".join(f"line {number} of the paste" for number in range(3_000))
+    desk = Desktop(80, 30).tell(session(), TurnStarted(turn=1, prompt=prompt))
+    assert "line 0 of" in desk.text
+    assert "2,992 lines more" in desk.text
+    desk.press("shift tab", "enter")
+    assert "lines more" not in desk.text
+    desk.press("esc", "ctrl end")
+    assert "line 2999 of" in desk.text
+    assert desk.press("shift tab", "c").orders == [Copy(prompt)]
+
+
+@pytest.mark.parametrize("keys", [["x"], ["backspace"], ["left"]])
+def test_any_other_key_goes_on_in_the_draft(keys: list[str]) -> None:
+    desk = told().type("ab").press("shift tab", *keys)
+    assert not desk.view.desk.reading.browsing
+    assert {"x": "abx", "backspace": "a", "left": "ab"}[keys[0]] == desk.screen.composer.editor.edit_text
+
+
+def test_c_copies_the_chosen_block_as_it_was_written() -> None:
+    desk = told().press("shift tab", "up", "c")
+    assert desk.orders == [Copy("print('code')")]
+    assert "Copied" in desk.text
+
+
+def test_a_folded_call_is_copied_as_its_command_and_an_unfolded_one_with_its_output() -> None:
+    desk = told().press("shift tab", "home", "down", "c", "enter", "c")
+    assert desk.orders == [Copy("make test"), Copy(f"make test\n{OUTPUT}")]
+
+
+def test_one_esc_does_one_thing() -> None:
+    desk = told().tell(TurnStarted(turn=2, prompt="more")).press("ctrl f").type("make").press("enter")
+    reading = desk.view.desk.reading
+    desk.press("esc")
+    assert (reading.query, reading.browsing) == ("", True)
+    desk.press("esc")
+    assert (reading.browsing, desk.orders) == (False, [])
+    desk.press("esc")
+    assert desk.orders == [CancelTurn()]
+
+
+def test_a_key_that_ends_the_reading_answers_nothing() -> None:
+    desk = told().press("shift tab").tell(TurnStarted(turn=2, prompt="x"), approval()).wait(5)
+    desk.press("enter", "1")
+    assert desk.orders == []
+
+
+def test_a_search_is_incremental_counts_and_goes_round() -> None:
+    desk = told(rows=60).press("ctrl f").type("PAR".lower())
+    assert "2/2" in desk.text
+    desk.press("enter", "n")
+    assert "1/2" in desk.text
+    assert "First paragraph" in chosen(desk)
+    desk.press("N")
+    assert "2/2" in desk.text
+    desk.press("/").type("zzz")
+    assert "no match" in desk.text
+
+
+def test_capitals_count_when_there_are_any() -> None:
+    desk = told().press("ctrl f").type("First")
+    assert "1/1" in desk.text
+    desk.press("esc", "/").type("fIRST")
+    assert "no match" in desk.text
+
+
+def test_what_is_found_is_shown_where_it_was_folded_or_far_away() -> None:
+    desk = Desktop(80, 24).tell(
+        session(), TurnStarted(turn=1, prompt="x"), *called("1", "make test", OUTPUT), say("line\n" * 500)
+    )
+    desk.press("ctrl f").type("test_33.py")
+    assert "tests/test_33.py passed" in desk.text
+    assert "1/1" in desk.text
+
+
+def test_what_was_found_is_marked_where_it_stands_and_where_it_is_wrapped() -> None:
+    desk = Desktop(60, 24).tell(session(), say("word " * 20 + "needle in the haystack. " * 3))
+    desk.press("ctrl f").type("needle in the haystack")
+    cells = [(role, text.decode()) for row in desk.draw().content() for role, _, text in row]
+    marked = "".join(text for role, text in cells if role in ("found", "found now"))
+    assert marked.replace(" ", "") == "needleinthehaystack" * 3
+    now = "".join(text for role, text in cells if role == "found now")
+    assert now.replace(" ", "") == "needleinthehaystack"
+
+
+def test_new_text_below_is_said_and_moves_nothing() -> None:
+    desk = Desktop(80, 24).tell(session(), say("\n\n".join(f"paragraph {number}" for number in range(60))))
+    desk.press("page up", "page up")
+    before = [line for line in desk.lines if "paragraph" in line]
+    assert "new below" not in desk.text
+    desk.tell(say("\n\nthe newest"))
+    assert "new below: Ctrl-End" in desk.text
+    assert [line for line in desk.lines if "paragraph" in line][:-1] == before[:-1]
+    desk.press("ctrl end")
+    assert "new below" not in desk.text
+    assert "the newest" in desk.text
+
+
+def test_a_resize_keeps_the_readers_place() -> None:
+    text = "\n\n".join(f"paragraph {number} " + "of many words " * 20 for number in range(60))
+    desk = Desktop(120, 30).tell(session(), say(text)).press("page up", "page up", "page up")
+    before = desk.lines
+    top = next(line for line in before if "paragraph" in line).split("of")[0].strip()
+    for size in [(40, 12), (200, 50), (20, 5), (80, 24)]:
+        desk.size = size
+        desk.draw()
+    assert top in desk.text
+    desk.size = (120, 30)
+    assert desk.lines == before
+
+
+def test_the_selection_mode_is_plain_text_over_the_whole_screen() -> None:
+    desk = told(120, 30).press("f5")
+    assert "Run the tests" in desk.lines
+    assert "bash_exec make test" in desk.lines
+    assert "test_17.py" not in desk.text
+    assert "print('code')" in desk.lines
+    assert "│" not in desk.text
+    desk.press("up", "x")
+    assert not desk.view.desk.reading.selecting
+    assert desk.screen.composer.editor.edit_text == ""
+
+
+def click(desk: Desktop, column: int, row: int, button: int = 1) -> None:
+    part = desk.screen.part_at(column, row)
+    assert part is not None
+    part.widget.mouse_event(part.size, "mouse press", button, part.column, part.row, True)
+    desk.screen.changed()
+
+
+def test_a_click_chooses_a_block_and_a_second_one_unfolds_it() -> None:
+    desk = told(rows=60)
+    row = next(at for at, line in enumerate(desk.lines) if "make test" in line)
+    click(desk, 10, row)
+    assert "make test" in chosen(desk)
+    assert "test_17.py passed" not in desk.text
+    click(desk, 10, row)
+    assert "test_17.py passed" in desk.text
+
+
+def test_the_wheel_scrolls_and_a_click_on_the_sign_follows_again() -> None:
+    desk = Desktop(80, 24).tell(session(), say("\n\n".join(f"paragraph {number}" for number in range(60))))
+    desk.draw()
+    click(desk, 10, 10, button=4)
+    desk.tell(say("\n\nthe newest"))
+    row = next(at for at, line in enumerate(desk.lines) if "new below" in line)
+    column = desk.lines[row].index("new below")
+    click(desk, column, row)
+    assert "the newest" in desk.text
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_a_plan_update_is_one_line_that_says_how_far_it_is_and_what_changed(columns: int) -> None:
+    desk = Desktop(columns).tell(
+        session(), *called("1", "Found both call sites", "3 of 7 done, now: Fix them", "update_plan")
+    )
+    assert "plan 3/7 · Found both call sites" in desk.text

@@ -1,0 +1,259 @@
+"""Browsing the transcript: a block is chosen, unfolded, copied; a text is searched for."""
+
+from typing import Final
+
+from ui import keys
+from ui.composer.editor import LineEditor
+from ui.desk import Order
+from ui.transcript import folding
+from ui.transcript.blocks import Block
+from ui.transcript.sheets import Sheets
+from ui.transcript.viewport import Viewport, found
+from ui.view import View
+
+_STAYING: Final[tuple[keys.Action, ...]] = (
+    "plan",
+    "help",
+    "recall",
+    "fold",
+    "panel_up",
+    "panel_down",
+    "oldest",
+    "newest",
+)
+"""Actions of the whole screen after which the person still browses."""
+_AROUND: Final = 3
+"""A match that was out of sight is shown at this part of the view from its edge."""
+
+
+class Browser:
+    """What keys and clicks do in the transcript."""
+
+    def __init__(self, view: View, sheets: Sheets, viewport: Viewport) -> None:
+        self._view = view
+        self._sheets = sheets
+        self._viewport = viewport
+        self._chosen: tuple[int, Block] | None = None
+        self.line = LineEditor(multiline=False)
+        """What is searched for, while it is written."""
+
+    @property
+    def chosen(self) -> range:
+        """The positions of the block that is chosen, with what it goes on in; empty when none is."""
+        if self._chosen is None or not self._view.desk.reading.browsing:
+            return range(0)
+        at = found(self._sheets, *self._chosen)
+        return range(0) if at is None else self._unit(at)
+
+    def begin(self, action: keys.Action) -> None:
+        """Go to the transcript to browse it, to search it, or to select text of it."""
+        reading = self._view.desk.reading
+        if action == "select":
+            reading.selecting = True
+            return
+        reading.browsing = True
+        if not self.chosen:
+            self._choose_seen(-1)
+        if action == "search":
+            self._find()
+
+    def press(self, columns: int, key: str, action: keys.Action | None) -> list[Order] | None:
+        """Take a key; None when it is not for the transcript, and whether it was left then is decided."""
+        reading = self._view.desk.reading
+        if reading.finding:
+            return self._type(columns, key, action)
+        match action:
+            case "block_up" | "line_up":
+                self._step(-1)
+            case "block_down" | "line_down":
+                self._step(1)
+            case "page_up" | "page_down":
+                self._page(-1 if action == "page_up" else 1)
+            case "first" | "last":
+                self._go_to_end(-1 if action == "first" else 1)
+            case "toggle":
+                self.toggle()
+            case "copy":
+                return self.copy()
+            case "find" | "search":
+                self._find()
+            case "next_match" | "previous_match":
+                self._go_on(1 if action == "next_match" else -1)
+            case "cancel":
+                self._close()
+            case "browse":
+                reading.leave()
+            case _:
+                if action not in _STAYING:
+                    reading.leave()
+                return None
+        return []
+
+    def choose(self, position: int) -> bool:
+        """Choose the block at a position; return whether it was chosen before."""
+        before = self.chosen
+        self._view.desk.reading.browsing = True
+        self._keep(position)
+        return position in before
+
+    def toggle(self) -> None:
+        """Show more of the chosen block, or less."""
+        blocks = [self._sheets.thing(position) for position in self.chosen]
+        if blocks and folding.foldable(blocks[0]):
+            whole = not folding.unfolded(blocks[0], self._view.desk.unfolded)
+            for block in blocks:
+                block.unfolded = whole
+            self._show(self.chosen, 1)
+
+    def copy(self) -> list[Order]:
+        """Copy the chosen block: what it shows, as it was written."""
+        blocks = [self._sheets.thing(position) for position in self.chosen]
+        text = folding.source(blocks, self._view.desk.unfolded)
+        return self._view.desk.copy(text, "")
+
+    # --- choosing
+
+    def _unit(self, position: int) -> range:
+        first = self._sheets.first
+        unit = folding.unit(self._sheets.transcript.blocks, position - first)
+        return range(unit.start + first, unit.stop + first)
+
+    def _keep(self, position: int) -> None:
+        start = self._unit(position).start
+        self._chosen = (start, self._sheets.thing(start))
+
+    def _choose_seen(self, end: int) -> None:
+        """Choose the uppermost (0) or lowest (-1) block that is in view."""
+        viewport = self._viewport
+        placed = viewport.layout(viewport.columns, viewport.rows)
+        whole = [each for each in placed if each.top >= 0 and each.top + each.rows <= viewport.rows]
+        if seen := whole or placed:
+            self._keep(seen[end].position)
+
+    def _step(self, step: int) -> None:
+        """Choose the next block above or below; of one that is higher than the view, first show the rest."""
+        chosen, viewport = self.chosen, self._viewport
+        if not chosen:
+            self._choose_seen(-1)
+            return
+        if hidden := self._hidden(chosen, step):
+            viewport.scroll(step * min(hidden, max(1, viewport.rows - 2)))
+            return
+        beside = chosen.stop if step > 0 else chosen.start - 1
+        if beside >= self._sheets.end:
+            self._view.desk.reading.leave()
+            viewport.to_newest()
+        elif beside >= self._sheets.first:
+            self._keep(beside)
+            self._show(self.chosen, step)
+
+    def _hidden(self, chosen: range, step: int) -> int:
+        """Return how many rows of the chosen block are out of view there; 0 when all of them are."""
+        viewport = self._viewport
+        placed = viewport.layout(viewport.columns, viewport.rows)
+        seen = [each for each in placed if each.position in chosen]
+        if not seen:
+            return 0
+        if step > 0:
+            below = seen[-1].top + seen[-1].rows - viewport.rows
+            return below if below > 0 else self._rows(range(seen[-1].position + 1, chosen.stop))
+        return max(0, -seen[0].top) or self._rows(range(chosen.start, seen[0].position))
+
+    def _rows(self, positions: range) -> int:
+        """Return how many rows blocks have, up to the rows of the view."""
+        rows = 0
+        for position in positions:
+            rows += self._sheets.height(position, self._viewport.columns)
+            if rows >= self._viewport.rows:
+                break
+        return rows
+
+    def _show(self, unit: range, step: int) -> None:
+        """Bring a block into view; of one that is higher than the view, the end that one comes from."""
+        viewport = self._viewport
+        rows = self._rows(unit)
+        if step > 0 or rows < viewport.rows:
+            viewport.show(unit.start, 0, min(rows, viewport.rows))
+        else:
+            height = self._sheets.height(unit.stop - 1, viewport.columns)
+            viewport.show(unit.stop - 1, max(0, height - viewport.rows), height)
+
+    def _page(self, step: int) -> None:
+        self._viewport.scroll(step * max(1, self._viewport.rows - 1))
+        self._choose_seen(0 if step < 0 else -1)
+
+    def _go_to_end(self, step: int) -> None:
+        if step < 0:
+            self._viewport.to_oldest()
+        else:
+            self._viewport.to_newest()
+        self._choose_seen(0 if step < 0 else -1)
+
+    def _close(self) -> None:
+        """Close the search, if there is one, else go back to the line one writes."""
+        reading = self._view.desk.reading
+        if reading.query:
+            self._search("")
+        else:
+            reading.leave()
+
+    # --- searching
+
+    def _find(self) -> None:
+        reading = self._view.desk.reading
+        reading.finding = True
+        self.line.set_edit_text(reading.query)
+        self.line.set_edit_pos(len(reading.query))
+
+    def _type(self, columns: int, key: str, action: keys.Action | None) -> list[Order] | None:
+        """Take a key while the text to look for is written."""
+        reading = self._view.desk.reading
+        match action:
+            case "cancel":
+                reading.finding = False
+                self._search("")
+            case "toggle":
+                reading.finding = False
+            case "search" | "block_up" | "line_up":
+                self._go_on(-1)
+            case "block_down" | "line_down":
+                self._go_on(1)
+            case _ if action in _STAYING or action in ("page_up", "page_down", "select"):
+                return None
+            case _:
+                self.line.type(columns, key)
+                self._search(self.line.edit_text)
+        return []
+
+    def _search(self, query: str) -> None:
+        sheets, search = self._sheets, self._view.desk.reading.search
+        placed = self._viewport.layout(self._viewport.columns, self._viewport.rows)
+        near = placed[-1].position if placed else sheets.end
+        search.look_for(query, sheets.transcript.blocks, sheets.first, near)
+        self._show_match()
+
+    def _go_on(self, step: int) -> None:
+        search = self._view.desk.reading.search
+        if search.query:
+            search.again(self._sheets.transcript.blocks, self._sheets.first, step)
+            self._show_match()
+
+    def _show_match(self) -> None:
+        """Choose the block of the current match, unfold it, and bring the match into view."""
+        reading, viewport = self._view.desk.reading, self._viewport
+        match = reading.search.current
+        if match is None:
+            return
+        self._keep(match.position)
+        block = self._sheets.thing(match.position)
+        if folding.foldable(block) and not folding.unfolded(block, self._view.desk.unfolded):
+            self.toggle()
+        row = self._row(match.position, match.nth)
+        viewport.show(match.position, row, row + 1, viewport.rows // _AROUND)
+
+    def _row(self, position: int, nth: int) -> int:
+        from ui.transcript import highlights, search
+
+        canvas = self._sheets.canvas(position, self._viewport.columns)
+        found = highlights.spans(canvas, search.pattern(self._view.desk.reading.query))
+        return found[min(nth, len(found) - 1)][0].row if found else 0

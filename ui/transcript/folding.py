@@ -1,0 +1,81 @@
+"""What a block has more than it shows at first, and what belongs together; pure."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from ui.transcript.blocks import (
+    Block,
+    NoteBlock,
+    PromptBlock,
+    TextBlock,
+    ThoughtBlock,
+    ToolBlock,
+    raw_text,
+)
+
+FENCED: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)\n(.*?)(?:\n {0,3}\1[`~]*\s*)?", re.DOTALL)
+"""A whole fence: its sign, what is said of its language, the code."""
+
+
+def foldable(block: Block) -> bool:
+    """Tell whether a block has more to show than it does when folded."""
+    match block:
+        case PromptBlock():
+            return block.more > 0
+        case ThoughtBlock():
+            return not block.lasts
+        case ToolBlock():
+            return bool(block.diff) or len(block.output) > len(block.detail)
+        case TextBlock() | NoteBlock():
+            return False
+        case _:
+            assert_never(block)
+
+
+def unfolded(block: Block, everything: bool) -> bool:
+    """Tell whether a block is shown as a whole; `everything`: all but those the person has folded."""
+    return everything if block.unfolded is None else block.unfolded
+
+
+def unit(blocks: Sequence[Block], at: int) -> range:
+    """Return the indices of the blocks that are one thing to a person: a long one goes on in the next."""
+    start, stop = at, at + 1
+    while start > 0 and _goes_on(blocks[start]):
+        start -= 1
+    while stop < len(blocks) and _goes_on(blocks[stop]):
+        stop += 1
+    return range(start, stop)
+
+
+def source(blocks: Sequence[Block], everything: bool) -> str:
+    """Return what one thing says as it can be used elsewhere: Markdown, code, a command and its output."""
+    if texts := [block for block in blocks if isinstance(block, TextBlock)]:
+        raw = raw_text(texts)
+        code = FENCED.fullmatch(raw)
+        return code[3] if code else raw
+    return "".join(_source(block, everything) for block in blocks).strip("\n")
+
+
+def haystack(block: Block) -> str:
+    """Return all that a search may find in a block, folded or not."""
+    match block:
+        case PromptBlock() | TextBlock() | ThoughtBlock():
+            return block.text
+        case ToolBlock():
+            return f"{block.name} {block.summary}\n{block.output}"
+        case NoteBlock():
+            return f"{block.text}\n{block.next_step}"
+        case _:
+            assert_never(block)
+
+
+def _goes_on(block: Block) -> bool:
+    return isinstance(block, TextBlock | PromptBlock) and block.goes_on
+
+
+def _source(block: Block, everything: bool) -> str:
+    if isinstance(block, ToolBlock):
+        shown = unfolded(block, everything)
+        return f"{block.summary}\n{block.output}" if shown else block.summary
+    return haystack(block)
