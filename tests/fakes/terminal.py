@@ -132,10 +132,19 @@ class TerminalProgram:
         self._set_size(columns, rows)
 
     async def redraws(self, columns: int, rows: int) -> None:
-        """Change the window's size, as a terminal that forgets what was on it; wait for all rows."""
+        """Change the window's size, as a terminal that forgets what was on it; wait for the whole frame.
+
+        Its header reaches to the right edge; one that was drawn for the size before does not.
+        """
         self.resize(columns, rows)
         self.screen.erase_in_display(2)
-        await self.becomes(lambda: bool(self.screen.display[-1].strip()), f"a screen of {columns}x{rows}")
+
+        def begun() -> bool:
+            return "Fido" in self.lines[0] and columns - len(self.lines[0]) in (0, 1)
+
+        await self.becomes(begun, f"a screen of {columns}x{rows}")
+        header = self.written.rfind(b"Fido")
+        await self.becomes(lambda: FRAME_END in self.written[header:], "the end of the frame")
 
     def click(self, column: int, row: int, button: int = 0) -> None:
         """Press and release a button; columns and rows count from 0. The wheel is 64 (up) and 65 (down)."""
