@@ -9,8 +9,8 @@ from ui import keys
 
 
 def refused(line: str = "/und", columns: int = 80) -> Desktop:
-    """A screen on which a command was entered that there is not."""
-    return Desktop(columns).tell(session(), finished()).type(line).press("enter")
+    """A screen on which a command was entered that there is not, without what was offered for it."""
+    return Desktop(columns).tell(session(), finished()).type(line).press("esc", "enter")
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 120, 200])

@@ -281,8 +281,16 @@ LOCAL_COMMANDS: Final[dict[LocalCommand, str]] = {
 }
 WITH_WORDS: Final[tuple[LocalCommand, ...]] = ("/compact", "/jobs stop")
 """Commands that take words of the person behind their name."""
-NEED_WORDS: Final[tuple[LocalCommand, ...]] = ("/jobs stop",)
-"""Those of them that do nothing without."""
+WRITTEN_OUT: Final[tuple[LocalCommand, ...]] = (
+    "/plan clear",
+    "/jobs stop",
+    "/compact",
+    "/undo",
+    "/redo",
+    "/suspend",
+    "/quit",
+)
+"""Commands that change something: completing one carries nothing out, it has to stand there first."""
 
 SAME_COMMAND: Final[dict[str, LocalCommand]] = {
     "/resume": "/recall",

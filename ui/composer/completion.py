@@ -98,8 +98,8 @@ def put_in(token: Token, choice: Choice, behind: str, *, deeper: bool) -> str:
 
 
 def is_carried_out(token: Token, choice: Choice) -> bool:
-    """Tell whether Enter takes the choice and carries the line out: nothing is missing, and it was meant."""
-    return token.kind == "command" and choice.begins and choice.name not in keys.NEED_WORDS
+    """Tell whether Enter takes the choice and carries it out: it was meant, and it changes nothing."""
+    return token.kind == "command" and choice.begins and choice.name not in keys.WRITTEN_OUT
 
 
 def is_written_out(token: Token, choice: Choice, text: str) -> bool:
