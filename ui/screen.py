@@ -75,7 +75,9 @@ class Screen(urwid.Widget):
         self._parts: list[Part] = []
         self._header = self._row(lambda columns: header.header(view, columns))
         self._strip = self._row(lambda columns: plan_panel.plan_strip(view, columns))
-        self._status = self._row(lambda columns: status_line.status_line(view, columns, self._around))
+        self._status = self._row(
+            lambda columns: status_line.status_line(view, columns, self._around(columns))
+        )
         self._rule = urwid.AttrMap(urwid.Divider(view.glyphs.rule), "rule")
         self._bar = urwid.AttrMap(urwid.SolidFill(view.glyphs.bar), "rule")
 
@@ -103,13 +105,16 @@ class Screen(urwid.Widget):
         columns, rows = size
         self._parts = []
         if columns < MIN_COLUMNS or rows < MIN_ROWS:
-            return _too_small(columns, rows)
+            return _too_small(columns, rows, self.view.keymap.shown("cancel"))
+        if self.view.desk.reading.selecting:
+            return self.transcript.render(size)
         above = self._above(columns, rows)
-        below = self._below(columns, rows - len(above) - _TRANSCRIPT_ROWS)
+        below = self._below(columns, rows - len(above) - (0 if self._crowded(rows) else _TRANSCRIPT_ROWS))
         middle = rows - len(above) - sum(widget.rows((columns,)) for widget in below)
-        body = self._body(columns, middle, len(above), rows)
         stack = [(widget.render((columns,)), None, False) for widget in above]
-        stack.append((body, None, False))
+        if middle > 0:
+            body = self._body(columns, middle, len(above), rows)
+            stack.append((body, None, self._writing_in is self.transcript))
         top = len(above) + middle
         for widget in below:
             has_focus = self.overlay is None and widget is self._writing_in
@@ -139,9 +144,10 @@ class Screen(urwid.Widget):
 
     def _offered(self, screen: urwid.Canvas) -> urwid.Canvas:
         """Lay what the composer offers over the last rows of the transcript."""
-        if self.overlay is not None or self._writing_in is not self.composer or not self.completer.is_open:
+        below = next((part for part in self._parts if part.widget is self.transcript), None)
+        writing = self.overlay is None and self._writing_in is self.composer
+        if below is None or not writing or not self.completer.is_open:
             return screen
-        below = next(part for part in self._parts if part.widget is self.transcript)
         # Beside the panel where that leaves it as wide as it reads well, else over the panel, too.
         columns = below.size[0] if below.size[0] >= NARROW - 8 else screen.cols()
         self.popup.limit = below.rows
@@ -166,22 +172,27 @@ class Screen(urwid.Widget):
             bar, role = [([(None, self.view.glyphs.rule * columns)], [])], "rule"
         above += [constant_row(left, ellipsis, role, right) for left, right in bar]
         plan = self.view.state.plan
-        if columns < NARROW and plan is not None and plan.items:
+        if columns < NARROW and plan is not None and plan.items and not self._crowded(rows):
             above.append(self._strip)
         return above
 
-    @property
-    def _around(self) -> status_line.Around:
-        form, beside = self.form, self._parts and self._parts[0].widget is self.panel
-        head = bool(beside) and self.panel.tells_usage
+    def _crowded(self, rows: int) -> bool:
+        """Tell whether an ask needs every row: nobody may overlook an answer for want of room."""
+        return self.form is not None and rows < activity_bar.ROOMY
+
+    def _around(self, columns: int) -> status_line.Around:
+        form = self.form
+        head = self.panel.tells_usage and any(part.widget is self.panel for part in self._parts[:1])
         if form is None or not form.armed:
             return status_line.Around(session_head=head)
-        return status_line.Around(form.answering, form.choices, session_head=head)
+        return status_line.Around(form.answering, form.choices, form.is_cut(columns), session_head=head)
 
     @property
-    def _writing_in(self) -> AbstractFlowWidget:
+    def _writing_in(self) -> AbstractFlowWidget | TranscriptView:
         """What has the cursor."""
-        return self.composer if self.form is None or not self.form.armed else self.form
+        if self.form is not None and self.form.armed:
+            return self.form
+        return self.transcript if self.view.desk.reading.active else self.composer
 
     def _below(self, columns: int, room: int) -> list[AbstractFlowWidget]:
         """Return what stands below the transcript, in at most `room` rows."""
@@ -211,7 +222,7 @@ class Screen(urwid.Widget):
         self._parts.append(Part(self.transcript, (left, rows), 0, top, rows))
         return urwid.CanvasJoin(
             [
-                (self.transcript.render((left, rows)), None, False, left),
+                (self.transcript.render((left, rows)), None, self._writing_in is self.transcript, left),
                 (self._bar.render((1, rows)), None, False, 2),
                 (self.panel.render((beside, rows)), None, False, beside),
             ]
@@ -226,8 +237,8 @@ def _panel_columns(columns: int) -> int:
     return min(60, columns // 3) if columns >= WIDE else max(28, columns * 3 // 10)
 
 
-def _too_small(columns: int, rows: int) -> urwid.Canvas:
-    lines = header.too_small(columns, rows)
+def _too_small(columns: int, rows: int, stops: str) -> urwid.Canvas:
+    lines = header.too_small(columns, rows, stops)
     text = urwid.CompositeCanvas(urwid.Text("\n".join(lines), wrap=urwid.CLIP).render((columns,)))
     text.pad_trim_top_bottom(0, rows - text.rows())
     return text

@@ -20,9 +20,9 @@ class Composer(urwid.Widget):
     _selectable = True
     no_cache: ClassVar[list[str]] = ["render"]
 
-    def __init__(self, glyphs: Glyphs) -> None:
+    def __init__(self, glyphs: Glyphs, placeholder: str = "Ask Fido to do something") -> None:
         super().__init__()
-        self.editor = LineEditor("Ask Fido to do something")
+        self.editor = LineEditor(placeholder)
         self.limit = 1
         """Most rows it may take."""
         self._mark = urwid.Text(("brand", f"{glyphs.prompt} "))

@@ -3,7 +3,7 @@
 from typing import Final
 
 from ipc.messages import Mode, SessionOpened
-from ui import figures, keys
+from ui import figures
 from ui.theme import Role
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width, width
@@ -89,8 +89,7 @@ def short_path(path: str, home: str, columns: int) -> str:
     return path
 
 
-def too_small(columns: int, rows: int) -> list[str]:
-    """Return the lines of a screen on which nothing else has room."""
-    size = f"{columns}x{rows}"
-    lines = ["too small", size, "40x10 is enough", f"{keys.shown('cancel')} stops the turn"]
+def too_small(columns: int, rows: int, stops: str) -> list[str]:
+    """Return the lines of a screen on which nothing else has room; what is most needed comes first."""
+    lines = ["too small", f"{columns}x{rows} of 40x10", f"{stops} stops the turn"]
     return lines[: max(rows, 1)]

@@ -7,7 +7,7 @@ import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ipc.messages import Plan, PlanItem
-from ui import figures, keys
+from ui import figures
 from ui.plan_origin import Look, look, origin, provenance
 from ui.view import View
 from ui.widgets.plan_items import item_role, item_sign, item_widget
@@ -147,7 +147,7 @@ def plan_strip(view: View, columns: int) -> Content:
     left: list[Part] = [("dim", " Plan "), ("strong", _progress(plan))]
     if said := provenance(plan, view):
         left.append(("warning", f" {said}"))
-    right: list[Part] = [("dim", keys.shown("plan") + " ")]
+    right: list[Part] = [("dim", view.keymap.shown("plan") + " ")]
     if parts_width(left) + parts_width(right) >= columns:
         right = []
     active = _active(plan)

@@ -2,7 +2,7 @@
 
 from typing import Final, Literal, NamedTuple, assert_never
 
-from ui import figures, keys
+from ui import figures
 from ui.transcript.drawing import LEVEL_ROLE
 from ui.view import View
 from ui.widgets import header
@@ -26,6 +26,8 @@ class Around(NamedTuple):
     answering: Answering = "not"
     choices: int = 0
     """Answers that can be chosen by their number."""
+    cut: bool = False
+    """Whether there is more to read before one answers than can be seen at once."""
     session_head: bool = False
     """Whether the panel shows what was used."""
 
@@ -36,7 +38,7 @@ def status_line(view: View, columns: int, around: Around) -> Content:
     if message is not None and view.desk.overlay is not None:  # which covers the place of messages
         return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], []
     hints = [_hint(*hint) for hint in _hints(view, around)]
-    hints[0] = [(None, " "), *_waiting(view), *hints[0]]
+    hints[0] = [(None, " "), *_sign(view), *_waiting(view), *hints[0]]
     right = _figures_beside(view, columns, hints, around)
     left: list[Part] = []
     for hint in hints:
@@ -49,8 +51,9 @@ def status_line(view: View, columns: int, around: Around) -> Content:
 def _figures_beside(view: View, columns: int, hints: list[list[Part]], around: Around) -> list[Part]:
     """Return as many figures as there is room for beside the hints that matter more."""
     # How to stop what goes on matters more than what it goes on with.
-    way_out = parts_width(hints[0]) if view.state.conversation.busy else 0
     kept = sum(map(parts_width, hints[:_HINTS_KEPT]))
+    way_out = parts_width(hints[0]) if view.state.conversation.busy else 0
+    way_out = kept if view.waiting_ask is not None else way_out
     right: list[Part] = []
     for at, figure in enumerate(_figures(view, columns, around)):
         part = [("dim", f" {view.glyphs.dot} "), *figure] if right else figure
@@ -63,6 +66,12 @@ def _figures_beside(view: View, columns: int, hints: list[list[Part]], around: A
 
 def _hint(name: str, does: str) -> list[Part]:
     return [(None, name), ("dim", f" {does}  ")]
+
+
+def _sign(view: View) -> list[Part]:
+    """Return what moves while something goes on, near the line that one writes."""
+    works = view.state.conversation.busy and view.state.parent_lost is None and view.waiting_ask is None
+    return [("chrome", f"{view.glyphs.running[view.phase]} ")] if works else []
 
 
 def _waiting(view: View) -> list[Part]:
@@ -105,31 +114,49 @@ def _used(view: View, *, short: bool) -> list[list[Part]]:
 
 
 def _hints(view: View, around: Around) -> list[tuple[str, str]]:
-    cancel = keys.shown("cancel")
+    shown = view.keymap.shown
     if view.desk.overlay == "recall":
-        return [(keys.shown("send"), "open"), (cancel, "close"), (keys.shown("line_down"), "choose")]
+        return [(shown("take"), "open"), (shown("cancel"), "close"), (shown("choose_down"), "choose")]
     if view.desk.overlay is not None:
-        return [(cancel, "close"), (keys.shown("line_down"), "scroll")]
+        return [(shown("cancel"), "close"), (shown("line_down"), "scroll")]
     if view.waiting_ask is not None:
-        return _answer_hints(around)
-    hints = [(keys.shown("help"), "help"), (keys.shown("plan"), "plan")]
+        return _answer_hints(view, around)
+    if view.desk.reading.active:
+        return _reading_hints(view)
+    hints = [(shown("help"), "help"), (shown("plan"), "plan")]
     if view.state.conversation.transcript.foldable:
-        hints.append((keys.shown("fold"), "fold" if view.desk.unfolded else "details"))
-    hints.append((keys.shown("newline"), "new line"))
+        hints.append((shown("fold"), "fold" if view.desk.unfolded else "details"))
+    hints.append((shown("newline"), "new line"))
+    if view.desk.queue:
+        hints[:0] = [(shown("take_back"), "edit queued"), (shown("drop_queued"), "remove it")]
     if view.state.conversation.busy:
-        return [(cancel, "stop"), (keys.shown("send"), "queue"), *hints]
-    return [(keys.shown("send"), "send"), *hints]
+        return [(shown("cancel"), "stop"), (shown("send"), "queue"), *hints]
+    return [(shown("send"), "send"), *hints]
 
 
-def _answer_hints(around: Around) -> list[tuple[str, str]]:
-    cancel = keys.shown("cancel")
+def _reading_hints(view: View) -> list[tuple[str, str]]:
+    shown, back = view.keymap.shown, view.keymap.shown("cancel")
+    if view.desk.reading.finding:
+        return [
+            (back, "close"),
+            (shown("take"), "done"),
+            (f"{shown('choose_up')}, {shown('choose_down')}", "match"),
+        ]
+    hints = [(back, "back"), (shown("toggle"), "unfold"), (shown("copy"), "copy"), (shown("find"), "search")]
+    if view.desk.reading.query:
+        hints.insert(1, (f"{shown('next_match')}, {shown('previous_match')}", "match"))
+    return [*hints, (f"{shown('block_up')}, {shown('block_down')}", "choose")]
+
+
+def _answer_hints(view: View, around: Around) -> list[tuple[str, str]]:
+    shown = view.keymap.shown
     match around.answering:
         case "not":
-            return [(cancel, "stop")]
+            return [(shown("cancel"), "stop")]
         case "choosing":
-            numbers = f"1-{min(9, around.choices)}"
-            return [(numbers, "answer"), (cancel, "stop"), (keys.shown("page_down"), "read on")]
+            hints = [(f"1-{min(9, around.choices)}", "answer"), (shown("cancel"), "stop")]
+            return [*hints, (shown("page_down"), "read on")] if around.cut else hints
         case "writing":
-            return [(keys.shown("send"), "answer"), (cancel, "back")]
+            return [(shown("send"), "answer"), (shown("cancel"), "back")]
         case _:
             assert_never(around.answering)

@@ -1,0 +1,72 @@
+"""What an ask is about, in full: a command, a diff, a question; scrolled where it has no room."""
+
+from typing import ClassVar
+
+import urwid
+from urwid.widget.widget import AbstractFlowWidget
+
+from ipc.messages import AskRaised
+from ui import asking
+from ui.diffs import diff_lines, shows_diff
+from ui.view import View
+from ui.widgets.diff import diff_text
+from ui.widgets.row import ScrolledPage, Size, constant_row
+
+
+class AskBody(urwid.Widget):
+    """As high as its text, within a limit; below a part of it stands how much is out of sight."""
+
+    _sizing = frozenset([urwid.FLOW])
+    _selectable = False
+    no_cache: ClassVar[list[str]] = ["render"]
+
+    def __init__(self, view: View, ask: AskRaised) -> None:
+        super().__init__()
+        self.limit = 1
+        """Most rows it may take."""
+        self._view = view
+        self._text = _text(view, ask)
+        self._page = ScrolledPage(self._text, view.glyphs)
+
+    def whole(self, columns: int) -> int:
+        """Return the rows that all of it takes."""
+        return self._text.rows((max(1, columns - 1),))  # the last column is the scroll bar's
+
+    def rows(self, size: Size, focus: bool = False) -> int:
+        return max(1, min(self.limit, self.whole(size[0])))
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        columns, rows = size[0], self.rows(size)
+        if rows == 1 or self.whole(columns) <= rows:
+            return self._page.render((columns, rows))
+        page = self._page.render((columns, rows - 1))
+        hidden = constant_row([("ask", self._hidden(columns, rows - 1))], self._view.glyphs.ellipsis)
+        return urwid.CanvasCombine([(page, None, False), (hidden.render((columns,)), None, False)])
+
+    def scroll(self, key: str) -> None:
+        """Scroll by one of `up`, `down`, `page up`, `page down`."""
+        self._page.scroll(key)
+
+    def is_cut(self, columns: int) -> bool:
+        """Tell whether there is more of it than can be seen at once."""
+        return self.whole(columns) > self.rows((columns,))
+
+    def _hidden(self, columns: int, rows: int) -> str:
+        above = self._page.page.get_scrollpos(self._page.inner)
+        below = self.whole(columns) - rows - above
+        keymap, sign = self._view.keymap, self._view.glyphs.ellipsis
+        if below > 0:
+            return f"{sign} {_counted(below)} below: {keymap.shown('page_down')}"
+        return f"{sign} {_counted(above)} above: {keymap.shown('page_up')}"
+
+
+def _counted(rows: int) -> str:
+    return "1 more row" if rows == 1 else f"{rows} more rows"
+
+
+def _text(view: View, ask: AskRaised) -> AbstractFlowWidget:
+    if shows_diff(ask.tool):
+        return diff_text(diff_lines(ask.body), view.glyphs)
+    # A command is cut anywhere, so that no space of it is lost; a question is read as text.
+    wrap = urwid.ANY if ask.kind == "approval" else urwid.SPACE
+    return urwid.Text(asking.body(ask), wrap=wrap)
