@@ -41,6 +41,14 @@ FRAME_BEGIN, FRAME_END = b"\x1b[?25l", b"\x1b[?25h"
 """Around each frame the cursor is hidden and shown again."""
 
 
+class Emulator(pyte.Screen):
+    """Leaves alone what it does not know: a question about keys looks like a colour to it."""
+
+    def select_graphic_rendition(self, *attributes: int, private: bool = False) -> None:
+        if not private:
+            super().select_graphic_rendition(*attributes)
+
+
 class TerminalProgram:
     """Runs one command; `screen` is what a person sees of it."""
 
@@ -56,7 +64,7 @@ class TerminalProgram:
         """`background`: such as `ffffff`; a terminal without one answers no question."""
         self.background = background
         self._asked = b""
-        self.screen = pyte.Screen(columns, rows)
+        self.screen = Emulator(columns, rows)
         self.written = bytearray()
         """Every byte the program has written."""
         self._stream = pyte.ByteStream(self.screen)

@@ -31,7 +31,7 @@ async def work(run: PlayedRun, terminal: TerminalProgram) -> None:
         activity("read_file", "app.py"),
     )
     terminal.type(DRAFT)
-    await terminal.shows("read_file", DRAFT)
+    await terminal.shows("read_file", DRAFT, "1/4")
 
 
 @played
