@@ -92,20 +92,28 @@ def marks(query: str, paths: Sequence[str]) -> list[frozenset[int]]:
     matcher = _matcher(query, len(paths))
     found: dict[int, frozenset[int]] = {}
     for match in matcher.match_list_indices(paths):
-        found[match.index] = frozenset(match.indices)
+        found[match.index] = _characters(paths[match.index], match.indices)
     starts = [name_start(path) for path in paths]
     names = [path[start:] for path, start in zip(paths, starts, strict=True)]
     for match in matcher.match_list_indices(names):
-        found[match.index] = frozenset(starts[match.index] + at for at in match.indices)
+        start, lit = starts[match.index], _characters(names[match.index], match.indices)
+        found[match.index] = frozenset(start + at for at in lit)
     return [found.get(at, frozenset()) for at in range(len(paths))]
+
+
+def _characters(text: str, indices: Sequence[int]) -> frozenset[int]:
+    """Return the characters to which these bytes of a text in UTF-8 belong."""
+    if text.isascii():
+        return frozenset(indices)
+    owners = [at for at, character in enumerate(text) for _ in character.encode()]
+    return frozenset(owners[index] for index in indices)
 
 
 def _matcher(query: str, most: int) -> "Matcher":
     import frizbee
 
-    # A letter in the case it was typed in counts, but less than where it stands.
-    scoring = frizbee.Scoring(matching_case_bonus=1)
-    return frizbee.Matcher(query[:_LONGEST], max_items=most, casing="ignore", scoring=scoring)
+    scoring = frizbee.Scoring(matching_case_bonus=0)  # else a folder `readme/` comes before README.md
+    return frizbee.Matcher(clean(query[:_LONGEST]), max_items=most, casing="ignore", scoring=scoring)
 
 
 def _drawable(files: Sequence[str], folders: set[str]) -> Iterable[str]:
