@@ -20,7 +20,7 @@ from ipc.messages import (
 from ipc.terminal_text import clean
 from tests.fakes.facts import FACTS, PLAN, activity, approval, finished, session, usage
 from ui.state import ViewState, apply, rebuild
-from ui.transcript.blocks import LINE_LIMIT, Block, NoteBlock, TextBlock, ThoughtBlock, ToolBlock
+from ui.transcript.blocks import LINE_LIMIT, Block, NoteBlock, PromptBlock, TextBlock, ThoughtBlock, ToolBlock
 
 
 def told(*facts: AnyFact, now: float = 1.0) -> ViewState:
@@ -35,7 +35,8 @@ def blocks(state: ViewState) -> list[Block]:
 
 
 def texts(state: ViewState, kind: str) -> list[str]:
-    return [block.text for block in blocks(state) if isinstance(block, TextBlock) and block.kind == kind]
+    shape = PromptBlock if kind == "prompt" else TextBlock
+    return [block.text for block in blocks(state) if isinstance(block, shape)]
 
 
 def say(text: str, turn: int = 1) -> MessageDelta:
@@ -52,16 +53,16 @@ def result(number: int, status: str = "ok", display: str = "") -> ToolFinished:
     )  # type: ignore[arg-type]
 
 
-def test_an_answer_that_streams_is_lines_of_text() -> None:
+def test_an_answer_that_streams_is_pieces_of_text() -> None:
     state = told(
         TurnStarted(turn=1, prompt="Hi"), *(say(piece) for piece in ("\n", "He", "llo\n", "\nwor", "ld\n\n"))
     )
     assert texts(state, "prompt") == ["Hi"]
-    assert texts(state, "answer") == ["Hello", "", "world"]
+    assert texts(state, "answer") == ["Hello", "world"]
 
 
 def test_a_delta_changes_only_the_last_block() -> None:
-    state = told(say("one\ntwo"))
+    state = told(say("one\n\ntwo"))
     first, last = blocks(state)
     before = first.revision, last.revision
     apply(state, say(" three"), 2.0)
@@ -209,7 +210,9 @@ def _readable(state: ViewState) -> object:
 def _without_times(block: Block) -> object:
     match block:
         case TextBlock():
-            return block.kind, block.text, block.first
+            return block.text, block.joint, block.first
+        case PromptBlock():
+            return block.text, block.more, block.first
         case ThoughtBlock():
             return block.text, block.lasts, block.first
         case ToolBlock():
@@ -249,7 +252,7 @@ def test_a_notice_is_a_note() -> None:
 
 def test_a_note_does_not_cut_a_message_in_two() -> None:
     state = told(say("Hel"), NoticeRaised(level="info", message="note"), say("lo\nwor"), say("ld"))
-    assert texts(state, "answer") == ["Hello", "world"]
+    assert texts(state, "answer") == ["Hello\nworld"]
     assert isinstance(blocks(state)[-1], NoteBlock)
 
 

@@ -1,0 +1,182 @@
+"""Markdown as lines: markdown-it-py parses, and each construct says how it is laid out in a width.
+
+Nothing in a text does anything but look different: HTML is text, and so is what is no Markdown.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from ui.theme import Glyphs
+from ui.transcript.code import coloured
+from ui.transcript.inline import spans
+from ui.transcript.lines import Line, Span, between, layered
+from ui.transcript.tables import Align, Cell, Table
+from ui.transcript.transcript import steady
+
+Layout = Callable[[int], list[Line]]
+"""What lays a construct out in so many columns."""
+
+DEEPEST: Final = 20
+"""Constructs within each other that are understood; what is deeper is text."""
+_CODE_INDENT: Final = "  "
+_TASKS: Final = {"[ ] ": ("dim", "[ ] "), "[x] ": ("ok", "[x] "), "[X] ": ("ok", "[x] ")}
+_PARSER: Final = (
+    MarkdownIt("commonmark", {"maxNesting": DEEPEST})
+    .enable(["table", "strikethrough"])
+    .disable(["html_block", "html_inline", "reference"])
+)
+
+
+def markdown(text: str, glyphs: Glyphs, workspace: str) -> Layout:
+    """Return what lays out a text; `workspace`: the directory whose files may be opened, empty for none."""
+    drawing = _Drawing(text, glyphs, workspace)
+    return _one_below_the_other(drawing.blocks(_PARSER.parse(text)))
+
+
+class _Drawing:
+    def __init__(self, text: str, glyphs: Glyphs, workspace: str) -> None:
+        self._lines = text.split("\n")
+        self._glyphs = glyphs
+        self._workspace = workspace
+
+    def blocks(self, tokens: Sequence[Token], depth: int = 0) -> list[Layout]:
+        """Return the layouts of what stands below each other."""
+        layouts: list[Layout] = []
+        for group in _siblings(tokens):
+            if layouts and self._is_apart(group[0]):
+                layouts.append(_fixed([Line([])]))
+            layouts += self._block(group, depth)
+        return layouts
+
+    def _is_apart(self, token: Token) -> bool:
+        """Tell whether an empty line stands above, in a quote too."""
+        at = token.map[0] if token.map else 0
+        return at > 0 and not self._lines[at - 1].strip(" >")
+
+    def _block(self, group: Sequence[Token], depth: int) -> list[Layout]:
+        token = group[0]
+        match token.type:
+            case "paragraph_open":
+                return [_fixed([Line(line) for line in self._inline(group[1])])]
+            case "heading_open":
+                role = "heading" if token.tag in ("h1", "h2") else "strong"
+                return [_fixed([Line(_in_role(line, role)) for line in self._inline(group[1])])]
+            case "fence" | "code_block":
+                return [_fixed(_code(token))]
+            case "hr":
+                return [lambda columns: [Line([("rule", self._glyphs.rule * columns)])]]
+            case "blockquote_open":
+                bar = f"{self._glyphs.bar} "
+                quoted = _one_below_the_other(self.blocks(group[1:-1], depth))
+                return [_behind(_all_in_role(quoted, "quote"), ("rule", bar), bar)]
+            case "bullet_list_open" | "ordered_list_open":
+                return list(self._items(group, depth))
+            case "table_open":
+                return [self._table(group).lines]
+            case _:
+                text = steady("\n".join(each.content for each in group))
+                return [_fixed([Line([(None, line)]) for line in text.split("\n")])]
+
+    def _inline(self, token: Token) -> list[list[Span]]:
+        return spans(token.children or (), self._workspace)
+
+    def _items(self, group: Sequence[Token], depth: int) -> Iterator[Layout]:
+        list_token = group[0]
+        number = int(list_token.attrs.get("start", 1))
+        for count, item in enumerate(_siblings(group[1:-1])):
+            if count and self._is_apart(item[0]):
+                yield _fixed([Line([])])
+            numbered = list_token.type == "ordered_list_open"
+            bullet = self._glyphs.bullets[min(depth, 1)]
+            mark = f"{number + count}{list_token.markup} " if numbered else f"{bullet} "
+            body = _one_below_the_other(self.blocks(item[1:-1], depth if numbered else depth + 1))
+            yield _behind(_with_task(body), ("dim", mark), " " * len(mark))
+
+    def _table(self, group: Sequence[Token]) -> Table:
+        rows: list[list[Cell]] = []
+        aligns: list[Align] = []
+        for token in group:
+            if token.type == "tr_open":
+                rows.append([])
+            elif token.type == "th_open":
+                aligns.append(_align(token))
+            elif token.type == "inline":
+                rows[-1].append([span for line in self._inline(token) for span in line])
+        return Table(rows[0], rows[1:], aligns, self._glyphs)
+
+
+def _siblings(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Cut tokens into those that belong together: each construct with all that it contains."""
+    start = depth = 0
+    for at, token in enumerate(tokens):
+        depth += token.nesting
+        if depth == 0:
+            yield tokens[start : at + 1]
+            start = at + 1
+
+
+def _align(token: Token) -> Align:
+    style = str(token.attrs.get("style", ""))
+    aligns: tuple[Literal["center", "right"], ...] = ("center", "right")
+    return next((align for align in aligns if style.endswith(align)), "left")
+
+
+def _code(token: Token) -> list[Line]:
+    language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+    return [_code_line(line) for line in coloured(steady(token.content.removesuffix("\n")), language)]
+
+
+def _code_line(line: list[Span]) -> Line:
+    """Indent a line of code, and where it goes on a little more."""
+    text = "".join(part for _, part in line)
+    indent = len(text) - len(text.lstrip(" "))
+    lead = [(None, _CODE_INDENT), *between(line, 0, indent)]
+    return Line(between(line, indent, len(text)), lead, 2 * _CODE_INDENT + " " * indent)
+
+
+def _fixed(lines: list[Line]) -> Layout:
+    return lambda _: lines
+
+
+def _one_below_the_other(layouts: Sequence[Layout]) -> Layout:
+    return lambda columns: [line for layout in layouts for line in layout(columns)]
+
+
+def _behind(layout: Layout, lead: Span, hang: str) -> Layout:
+    """Lay out behind a lead, whose further rows are `hang`."""
+
+    def behind(columns: int) -> list[Line]:
+        lines = layout(max(1, columns - len(hang))) or [Line([])]
+        return [line.under((lead[0], hang) if number else lead, hang) for number, line in enumerate(lines)]
+
+    return behind
+
+
+def _with_task(layout: Layout) -> Layout:
+    """Draw the box of a task, which an item's text may begin with."""
+
+    def with_task(columns: int) -> list[Line]:
+        lines = layout(columns)
+        if not lines or not lines[0].body or lines[0].lead:
+            return lines
+        first, *rest = lines
+        role, text = first.body[0]
+        task = _TASKS.get(text[:4])
+        return lines if task is None else [Line([task, (role, text[4:]), *first.body[1:]]), *rest]
+
+    return with_task
+
+
+def _all_in_role(layout: Layout, role: str) -> Layout:
+    def in_role(columns: int) -> list[Line]:
+        return [Line(_in_role(line.body, role), line.lead, line.hang) for line in layout(columns)]
+
+    return in_role
+
+
+def _in_role(line: Sequence[Span], role: str) -> list[Span]:
+
+    return [(layered(own, role), text) for own, text in line]
