@@ -22,10 +22,15 @@ import urwid
 from ipc import kernel, logs
 from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
-from ui import theme
-from ui.desk import Desk, Order
+from ui import keys, palettes, theme
+from ui.answers import Answers
+from ui.attention import Attention, notification
+from ui.composer.draft import Draft
+from ui.desk import Copy, Desk, Message, Order
 from ui.errands import Errands
 from ui.keyboard import Keyboard
+from ui.outlet import Outlet, own_terminal
+from ui.pointer import Event, point
 from ui.screen import Screen
 from ui.state import ViewState, apply, rebuild
 from ui.terminal import Terminal, suspend_group
@@ -52,27 +57,34 @@ class App:
     def __init__(self, run_directory: str, loop: asyncio.AbstractEventLoop) -> None:
         self._run_directory = run_directory
         self._loop = loop
-        unicode = theme.speaks_unicode(os.environ)
         # The layout's encoding; what an ASCII terminal gets is decided where it is written.
         urwid.set_encoding("utf-8")
-        glyphs = theme.UNICODE if unicode else theme.ASCII
+        glyphs = theme.glyphs("auto", os.environ)
         home = os.environ.get("HOME", "")
         self._view = View(ViewState(), Desk(), glyphs, time.monotonic, _wall, home)
         self._screen = Screen(self._view, self._key)
         self._keyboard = Keyboard(self._screen)
-        terminal = Terminal(ascii_only=not unicode)
+        answers = Answers(self._see_background)
+        fd = own_terminal()
+        outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._draw_soon)
+        self._terminal = Terminal(answers, outlet)
+        self._terminal.ascii_only = glyphs is theme.ASCII
+        self._attention = Attention(self._view)
+        self._background = palettes.told_by_environment(os.environ)
         self._main = urwid.MainLoop(
             self._screen,
-            theme.PALETTE,
-            screen=terminal,
-            input_filter=lambda typed, _: terminal.pastes.named(typed),
+            palettes.palette(palettes.tones("auto", self._background)),
+            screen=self._terminal,
+            input_filter=lambda typed, _: self._typed(typed),
             handle_mouse=False,
             event_loop=urwid.AsyncioEventLoop(loop=loop),
         )
-        self._errands = Errands(self._view, loop, self._screen.composer.give_back, self._draw_soon)
+        self._errands = Errands(self._view, loop, self._give_back, self._draw_soon)
         self._news: deque[News] = deque()
         self._next_frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
+        self._look = self._view.state.look
+        self._title: str | None = None
         self._left = False
 
     def run(self) -> None:
@@ -129,8 +141,56 @@ class App:
                         self._errands.probe()
                 case _:
                     assert_never(kind)
-        self._carry_out(self._view.desk.advance(self._view.state))
+        self._carry_out(self._view.desk.advance(state))
+        if state.look is not self._look:
+            self._dress()
+        self._changed()
+
+    def _changed(self) -> None:
+        """Let every part look at what is new."""
         self._screen.changed()
+        self._terminal.set_mouse_tracking(self._look.mouse and not self._view.desk.reading.selecting)
+        self._call()
+
+    # --- how it looks
+
+    def _dress(self) -> None:
+        """Look as the person wants it, now that it is known."""
+        look = self._look = self._view.state.look
+        self._color()
+        if faults := self._view.keymap.faults:
+            self._view.desk.message = Message("warning", " ".join(faults))
+        glyphs = theme.glyphs(look.glyphs, os.environ)
+        if glyphs is not self._view.glyphs:
+            self._redress(glyphs)
+
+    def _redress(self, glyphs: theme.Glyphs) -> None:
+        """Make every part anew with other signs; what was written stays."""
+        draft = self._screen.composer.editor.draft()
+        self._view.glyphs = glyphs
+        self._terminal.ascii_only = glyphs is theme.ASCII
+        self._screen = self._main.widget = Screen(self._view, self._key)
+        self._keyboard = Keyboard(self._screen)
+        self._screen.composer.editor.restore(draft)
+
+    def _see_background(self, background: palettes.Background) -> None:
+        self._background = background
+        self._color()
+        self._draw_soon()
+
+    def _color(self) -> None:
+        tones = palettes.tones(self._view.state.look.theme, self._background)
+        self._terminal.register_palette(palettes.palette(tones))
+
+    def _call(self) -> None:
+        """Say in the window's title what goes on, and tell who looks elsewhere of what waits."""
+        news, notify = self._attention.news(), self._look.notify
+        title = self._attention.title() if notify != "off" else None
+        if title != self._title:
+            self._title = title
+            self._terminal.set_title(title)
+        if news and (told := notification(news, notify, os.environ)):
+            self._terminal.tell(told)
 
     # --- frames
 
@@ -165,12 +225,30 @@ class App:
 
     # --- what the person wants
 
+    def _typed(self, typed: Iterable[str | Event]) -> list[str | Event]:
+        """Return the keys of what came from the terminal; take what is none."""
+        left: list[str | Event] = []
+        for key in self._terminal.pastes.named(typed):
+            if isinstance(key, tuple):
+                self._take_news()
+                point(self._screen, key)
+                self._changed()
+            elif key == keys.FOCUS_IN or key == keys.FOCUS_OUT:
+                self._attention.focused = key == keys.FOCUS_IN
+            else:
+                self._attention.typed_at = self._view.clock()
+                left.append(key)
+        return left
+
+    def _give_back(self, draft: Draft) -> None:
+        self._screen.composer.give_back(draft)
+
     def _key(self, size: Size, key: str) -> str | None:
         """Take a key, looking at all that was told before it; urwid draws afterwards."""
         self._take_news()
         orders = self._keyboard.press(size, key)
         self._carry_out(orders)
-        self._screen.changed()
+        self._changed()
         self._expect_change()
         return None
 
@@ -186,6 +264,8 @@ class App:
                     self._errands.leave("quit", self._exit)
                 case "suspend":
                     self._errands.leave("suspend", self._exit)
+                case Copy(text=text):
+                    self._terminal.copy_to_clipboard(text)
                 case _:
                     self._errands.send(order)
 

@@ -1,17 +1,25 @@
 """The terminal as urwid drives it, with the keys that Fido wants for itself."""
 
+import base64
+import contextlib
 import os
 import re
 import signal
+import sys
 import termios
 from typing import Final
 
 import urwid
 
 from ipc.terminal_text import LINE_END
+from ui.answers import ASK_BACKGROUND, Answers
 from ui.composer.pastes import Pastes
+from ui.outlet import Outlet
 
-_ENTER, _LINE_FEED, _ESCAPE = 13, 10, 27
+_LINE_FEED: Final = 10
+_CTRL_J: Final = tuple(b"\x1b[106;5u")
+"""The key as the kitty keyboard protocol names it; a line feed alone is Enter to urwid."""
+_EMPTY: Final = "\x1b[0m\x1b[H\x1b[2J"
 ESCAPE_S: Final = 0.03
 """How long an Esc may turn out to begin another key. A terminal sends a key in one write; 0.125 s were
 more than all else that a cancel takes."""
@@ -30,28 +38,55 @@ def _replaced(found: re.Match[str]) -> str:
 
 
 class Terminal(urwid.display.raw.Screen):
-    """A raw screen in which Ctrl-J is not Enter, and Ctrl-C, Ctrl-Z, Ctrl-S, Ctrl-Q, Ctrl-O are keys."""
+    """A raw screen in which Ctrl-J is not Enter, and Ctrl-C, Ctrl-Z, Ctrl-S, Ctrl-Q, Ctrl-O are keys.
 
-    def __init__(self, *, ascii_only: bool = False) -> None:
-        super().__init__(bracketed_paste_mode=True, focus_reporting=False)
+    It never waits for the terminal: not for answers, and not for room when it writes.
+    """
+
+    def __init__(self, answers: Answers, outlet: Outlet | None = None) -> None:
+        """`outlet`: where frames go without waiting; None: standard output, as it is."""
+        output = sys.stdout if outlet is None else outlet
+        super().__init__(output=output, bracketed_paste_mode=True, focus_reporting=True, extended_keys=True)
         self.set_input_timeouts(complete_wait=ESCAPE_S)
-        self._ascii_only = ascii_only
+        self.set_terminal_properties(hyperlinks=not _prints_osc(self.term))
+        self.ascii_only = False
         self.pastes = Pastes()
+        self._answers = answers
+        self._outlet = outlet
 
     def write(self, data: str) -> None:
         """Write to the terminal; to one that knows ASCII alone, something of the same width."""
-        super().write(in_ascii(data) if self._ascii_only else data)
+        super().write(in_ascii(data) if self.ascii_only else data)
+
+    def draw_screen(self, size: tuple[int, int], canvas: urwid.Canvas) -> None:
+        """Draw a frame, unless the terminal has not read the one before."""
+        if self._outlet is None or not self._outlet.full:
+            super().draw_screen(size, canvas)
+
+    def tell(self, sequence: str) -> None:
+        """Write what is no part of a frame."""
+        if self._started and not _prints_osc(self.term):
+            self.write(sequence)
+            self.flush()
+
+    def copy_to_clipboard(self, text: str) -> None:
+        """Hand a text to the terminal's clipboard; through tmux, which by default hands on no other way."""
+        super().copy_to_clipboard(text)
+        if os.environ.get("TMUX"):
+            data = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
+            self.tell(f"\x1bPtmux;\x1b\x1b]52;c;{data}\x07\x1b\\")
 
     def get_available_raw_input(self) -> list[int]:
-        """Return what was typed, without pastes; a line feed (Ctrl-J) as Alt-Enter, which means the same."""
+        """Return what was typed, without pastes and answers; a line feed as the key Ctrl-J."""
         codes = self.pastes.sift(super().get_available_raw_input())
         while self.pastes.coming_in and (more := self._get_input_codes()):
             codes += self.pastes.sift(more)
+        codes = self._answers.sift(codes)
         if _LINE_FEED not in codes:
             return codes
         typed: list[int] = []
         for code in codes:
-            typed += (_ESCAPE, _ENTER) if code == _LINE_FEED else (code,)
+            typed += _CTRL_J if code == _LINE_FEED else (code,)
         return typed
 
     def _start(self, *args: bool, **kwargs: bool) -> None:
@@ -62,7 +97,26 @@ class Terminal(urwid.display.raw.Screen):
         modes = termios.tcgetattr(fd)
         modes[0] &= ~(termios.ICRNL | termios.IXON)
         modes[3] &= ~(termios.ISIG | termios.IEXTEN)
-        termios.tcsetattr(fd, termios.TCSADRAIN, modes)
+        termios.tcsetattr(fd, termios.TCSANOW, modes)
+        if not _prints_osc(self.term):
+            self._answers.awaited = True
+            self.write(ASK_BACKGROUND)
+            self.flush()
+
+    def _stop_mouse_restore_buffer(self) -> None:
+        """Leave the alternate screen empty: tmux shows of it what a grown window has room for."""
+        if self._alternate_buffer:
+            self.write(_EMPTY)
+        super()._stop_mouse_restore_buffer()
+        if self._outlet is not None and not self._outlet.finish():
+            # What the terminal does not read must not keep us: its settings come back once this is gone.
+            with contextlib.suppress(termios.error):
+                termios.tcflush(self._outlet.fileno(), termios.TCOFLUSH)
+
+
+def _prints_osc(term: str) -> bool:
+    """Tell whether a terminal prints what it should read after an OSC: the Linux console, or a dumb one."""
+    return term.startswith("linux") or term in ("dumb", "fbterm", "")
 
 
 def suspend_group() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from ipc.messages import Glyphs as Wanted
 from ipc.messages import Level, PlanStatus, Verdict
 from ui.palettes import ACCENT as ACCENT
 from ui.palettes import Role as Role
@@ -37,6 +38,10 @@ class Glyphs:
     """Top left, top right, bottom left, bottom right."""
     gauge: tuple[str, str]
     """The filled and the empty part of a bar that says how full something is."""
+    bullets: tuple[str, str]
+    """Of the items of a list, and of a list within a list."""
+    cross: str
+    """Where a rule meets what divides columns."""
     thumb: str
     trough: str
 
@@ -58,6 +63,8 @@ UNICODE: Final = Glyphs(
     rule="─",
     corners="┌┐└┘",
     gauge=("━", "╌"),
+    bullets=("•", "◦"),
+    cross="┼",
     thumb="┃",
     trough=" ",
 )
@@ -78,9 +85,17 @@ ASCII: Final = Glyphs(
     rule="-",
     corners="++++",
     gauge=("#", "-"),
+    bullets=("-", "*"),
+    cross="+",
     thumb="#",
     trough=" ",
 )
+
+
+def glyphs(wanted: Wanted, environ: Mapping[str, str]) -> Glyphs:
+    """Return the signs that the person wants, or those that the locale has."""
+    unicode = speaks_unicode(environ) if wanted == "auto" else wanted == "unicode"
+    return UNICODE if unicode else ASCII
 
 
 def speaks_unicode(environ: Mapping[str, str]) -> bool:

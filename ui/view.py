@@ -37,8 +37,8 @@ class View:
 
     @property
     def phase(self) -> int:
-        """0 or 1, changing twice a second: the only movement on the screen."""
-        return int(self.clock() * 2) % 2
+        """0 or 1, changing twice a second: the only movement on the screen, and none for who wants none."""
+        return int(self.clock() * 2) % 2 if self.state.look.motion else 0
 
     @property
     def moving(self) -> bool:
