@@ -105,6 +105,27 @@ def test_c_copies_the_chosen_block_as_it_was_written() -> None:
     assert "Copied" in desk.text
 
 
+def test_the_last_answer_and_the_last_code_are_copied_by_command() -> None:
+    desk = told().type("/copy").press("enter").type("/copy code").press("enter")
+    answer = "First paragraph.\n\n```python\nprint('code')\n```\n\nLast paragraph."
+    assert desk.orders == [Copy(answer), Copy("print('code')")]
+    assert "There is no answer yet" in Desktop().tell(session()).type("/copy").press("enter").text
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        ("Text\n\n```\nopen\n  end", "open\n  end"),
+        ("1. Do\n   ```sh\n   make\n     all\n   ```\n2. More", "make\n  all"),
+        ("~~~\n```\n~~~\n\nand `inline`", "```"),
+        ("```\na\n```\n\n```\nb\n```", "b"),
+    ],
+)
+def test_code_is_copied_without_what_frames_it(answer: str, code: str) -> None:
+    desk = Desktop().tell(session(), say(answer)).type("/copy code").press("enter")
+    assert desk.orders == [Copy(code)]
+
+
 def test_a_folded_call_is_copied_as_its_command_and_an_unfolded_one_with_its_output() -> None:
     desk = told().press("shift tab", "home", "down", "c", "enter", "c")
     assert desk.orders == [Copy("make test"), Copy(f"make test\n{OUTPUT}")]

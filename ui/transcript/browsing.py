@@ -242,7 +242,7 @@ class Browser:
         """Choose the block of the current match, unfold it, and bring the match into view."""
         reading, viewport = self._view.desk.reading, self._viewport
         match = reading.search.current
-        if match is None:
+        if match is None or match.position < self._sheets.first:
             return
         self._keep(match.position)
         block = self._sheets.thing(match.position)

@@ -1,8 +1,7 @@
 """What a block has more than it shows at first, and what belongs together; pure."""
 
-import re
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import assert_never
 
 from ui.transcript.blocks import (
     Block,
@@ -13,9 +12,7 @@ from ui.transcript.blocks import (
     ToolBlock,
     raw_text,
 )
-
-FENCED: Final = re.compile(r" {0,3}(`{3,}|~{3,})([^`\n]*)\n(.*?)(?:\n {0,3}\1[`~]*\s*)?", re.DOTALL)
-"""A whole fence: its sign, what is said of its language, the code."""
+from ui.transcript.copying import without_fence
 
 
 def foldable(block: Block) -> bool:
@@ -51,9 +48,7 @@ def unit(blocks: Sequence[Block], at: int) -> range:
 def source(blocks: Sequence[Block], everything: bool) -> str:
     """Return what one thing says as it can be used elsewhere: Markdown, code, a command and its output."""
     if texts := [block for block in blocks if isinstance(block, TextBlock)]:
-        raw = raw_text(texts)
-        code = FENCED.fullmatch(raw)
-        return code[3] if code else raw
+        return without_fence(raw_text(texts))
     return "".join(_source(block, everything) for block in blocks).strip("\n")
 
 

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 import urwid
 
+from ui.transcript.search import pattern
 from ui.widgets.row import width
 
 Charset = Literal["0", "U"] | None
@@ -19,6 +20,27 @@ class Span(NamedTuple):
     row: int
     start: int
     stop: int
+
+
+class Highlights:
+    """Canvases with what was found in them; made once for as long as nothing about them changes."""
+
+    def __init__(self) -> None:
+        self._query = ""
+        self._pattern = pattern("")
+        self._kept: dict[int, tuple[urwid.Canvas, int, urwid.Canvas]] = {}
+
+    def of(self, position: int, canvas: urwid.Canvas, query: str, current: int) -> urwid.Canvas:
+        """Return the canvas of a block as it is while a text is searched for; `current` as in `marked`."""
+        if query != self._query:
+            self._query, self._pattern = query, pattern(query)
+            self._kept.clear()
+        kept = self._kept.get(position)
+        if kept is None or kept[0] is not canvas or kept[1] != current:
+            found = spans(canvas, self._pattern)
+            kept = canvas, current, marked(canvas, found, current) if found else canvas
+            self._kept[position] = kept
+        return kept[2]
 
 
 def spans(canvas: urwid.Canvas, pattern: re.Pattern[str]) -> list[list[Span]]:
@@ -45,37 +67,33 @@ def spans(canvas: urwid.Canvas, pattern: re.Pattern[str]) -> list[list[Span]]:
 
 def marked(canvas: urwid.Canvas, found: list[list[Span]], current: int) -> urwid.Canvas:
     """Return a canvas with the occurrences in their colours; `current`: which of them is the current one."""
-    roles: dict[int, list[tuple[Span, str]]] = {}
+    marks: dict[int, list[tuple[int, int, str]]] = {}
     for at, cells in enumerate(found):
         for span in cells:
-            roles.setdefault(span.row, []).append((span, "found now" if at == current else "found"))
+            role = "found now" if at == current else "found"
+            marks.setdefault(span.row, []).append((span.start, span.stop, role))
     texts = list[bytes]()
     attributes, sets = list[list[tuple[Hashable, int]]](), list[list[tuple[Charset, int]]]()
     for at, row in enumerate(canvas.content()):
-        pieces = list(_coloured(row, roles.get(at, [])))
-        texts.append(b"".join(text for _, _, text in pieces))
-        attributes.append([(attribute, len(text)) for attribute, _, text in pieces])
-        sets.append([(charset, len(text)) for _, charset, text in pieces])
+        runs = list(_coloured(row, marks[at])) if at in marks else row
+        texts.append(b"".join(text for _, _, text in runs))
+        attributes.append([(attribute, len(text)) for attribute, _, text in runs])
+        sets.append([(charset, len(text)) for _, charset, text in runs])
     return urwid.TextCanvas(texts, attributes, sets, maxcol=canvas.cols(), check_width=False)
 
 
-def _coloured(row: list[Run], spans: list[tuple[Span, str]]) -> Iterator[Run]:
+def _coloured(row: list[Run], marks: list[tuple[int, int, str]]) -> Iterator[Run]:
     """Split the runs of a row where a mark begins or ends."""
     column = 0
     for attribute, charset, text in row:
-        for sign in _signs(text.decode("utf-8")):
-            role = next((role for span, role in spans if span.start <= column < span.stop), None)
-            yield attribute if role is None else role, charset, sign.encode("utf-8")
-            column += width(sign)
-
-
-def _signs(text: str) -> Iterator[str]:
-    """Yield the characters of a text, each with what joins it."""
-    sign = ""
-    for character in text:
-        if sign and width(character):
-            yield sign
-            sign = ""
-        sign += character
-    if sign:
-        yield sign
+        stop = column + urwid.calc_width(text, 0, len(text))
+        done = 0
+        for start, end, role in marks:
+            if start < stop and end > column:
+                first = urwid.calc_text_pos(text, 0, len(text), max(0, start - column))[0]
+                last = urwid.calc_text_pos(text, 0, len(text), end - column)[0]
+                yield attribute, charset, text[done:first]
+                yield role, charset, text[first:last]
+                done = last
+        yield attribute, charset, text[done:]
+        column = stop

@@ -7,10 +7,9 @@ import urwid
 
 from ui import keys
 from ui.desk import Order
-from ui.transcript import highlights
 from ui.transcript.browsing import Browser
 from ui.transcript.drawing import drawn, plain
-from ui.transcript.search import pattern
+from ui.transcript.highlights import Highlights
 from ui.transcript.sheets import Sheets
 from ui.transcript.viewport import Placed, Viewport
 from ui.view import View
@@ -40,6 +39,7 @@ class TranscriptView(urwid.Widget):
         self._plain = Sheets(view, plain)
         self._selection = Viewport(self._plain)
         self._browser = Browser(view, self._sheets, self._viewport)
+        self._highlights = Highlights()
         self._everything = False
         self._newest: tuple[object, int] = (None, 0)
         """The last block and its revision when the end was in view."""
@@ -165,10 +165,8 @@ class TranscriptView(urwid.Widget):
         reading = self._view.desk.reading
         if reading.query:
             match = reading.search.current
-            found = highlights.spans(canvas, pattern(reading.query))
-            if found:
-                here = match is not None and match.position == placed.position
-                canvas = highlights.marked(canvas, found, match.nth if match and here else -1)
+            nth = match.nth if match and match.position == placed.position else -1
+            canvas = self._highlights.of(placed.position, canvas, reading.query, nth)
         if placed.position in self._browser.chosen:
             canvas = _with_mark(canvas, self._view.glyphs.thumb)
         return canvas

@@ -4,28 +4,34 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from ui.transcript.blocks import Block
 from ui.transcript.folding import haystack
 
-
-class Hit(NamedTuple):
-    """A block in which something was found."""
-
-    position: int
-    """As counted since the session began."""
-    block: Block
-    times: int
+_END: Final = "\0"
+"""Between blocks: no text that was cleaned has it."""
 
 
 class Match(NamedTuple):
     """One occurrence."""
 
     position: int
+    """Of its block, as counted since the session began."""
     nth: int
     """Which of those in the block it is, from 0."""
+
+
+class _Pages(NamedTuple):
+    """All that can be found, as one text: to look through 50,000 lines takes 3 ms, block by block 150 ms."""
+
+    text: str
+    starts: list[int]
+    """Where each block begins."""
+    first: int
+    """The position of the first block."""
+    exactly: bool
+    """Whether capitals are as they were written."""
 
 
 @dataclass(slots=True)
@@ -33,55 +39,65 @@ class Search:
     """Looks for a text; capitals count when there are any in it."""
 
     query: str = ""
-    at: int = -1
-    """Which occurrence is the current one, from 0; -1: there is none."""
-    _hits: list[Hit] = field(default_factory=list)
-    _ends: list[int] = field(default_factory=list)
-    """How many occurrences there are up to the end of each hit."""
+    total: int = 0
+    """How often it was found."""
+    _at: int = -1
+    """Where the current occurrence begins; -1: there is none."""
+    _pages: _Pages | None = field(default=None, repr=False)
 
     @property
-    def total(self) -> int:
-        """How often it was found."""
-        return self._ends[-1] if self._ends else 0
+    def at(self) -> int:
+        """Which occurrence is the current one, from 0."""
+        return self._count(0)
 
     @property
     def current(self) -> Match | None:
         """The occurrence that is shown."""
-        if self.at < 0:
+        if self._pages is None or self._at < 0:
             return None
-        hit = bisect_right(self._ends, self.at)
-        before = self._ends[hit - 1] if hit else 0
-        return Match(self._hits[hit].position, self.at - before)
+        block = bisect_right(self._pages.starts, self._at) - 1
+        return Match(self._pages.first + block, self._count(self._pages.starts[block]))
 
     def look_for(self, query: str, blocks: Sequence[Block], first: int, near: int) -> None:
-        """Find a text anew; the current one becomes the last up to the position `near`, else the first below.
+        """Find a text anew; the current one becomes the last up to the position `near`, else the last of all.
 
         `first`: the position of the first block.
         """
-        longer = bool(self.query) and self.query in query
         self.query = query
-        if not query:
-            self._set([])
-        elif longer:
-            self._set(_found(query, [(hit.position, hit.block) for hit in self._hits]))
-        else:
-            self._set(_found(query, list(enumerate(blocks, first))))
-        above = sum(hit.times for hit in self._hits if hit.position <= near)
-        self.at = min(max(0, above - 1), self.total - 1)
+        pages = self._pages
+        if pages is None or pages.exactly != _capitals_count(query):
+            pages = self._pages = _pages(query, blocks, first)
+        self._turn(pages, pages.starts[max(0, min(near + 1 - first, len(blocks)))])
 
     def again(self, blocks: Sequence[Block], first: int, step: int) -> None:
         """Go to the next match below (1) or above (-1), round the end; the transcript may have grown."""
         before = self.current
-        self._set(_found(self.query, list(enumerate(blocks, first))))
-        if before is not None:
-            ends = zip(self._hits, self._ends, strict=True)
-            at = next((end - hit.times for hit, end in ends if hit.position == before.position), 0)
-            self.at = at + before.nth
-        self.at = (max(0, self.at) + step) % self.total if self.total else -1
+        pages = self._pages = _pages(self.query, blocks, first)
+        wanted = _plain(self.query)
+        start = pages.starts[max(0, before.position - first)] if before else 0
+        here = _nth(pages.text, wanted, start, before.nth if before else 0)
+        if step > 0:
+            self._at = pages.text.find(wanted, here + len(wanted)) if here >= 0 else -1
+            self._at = pages.text.find(wanted) if self._at < 0 else self._at
+        else:
+            self._turn(pages, max(0, here))
+        self.total = pages.text.count(wanted)
 
-    def _set(self, hits: list[Hit]) -> None:
-        self._hits = hits
-        self._ends = list(accumulate(hit.times for hit in hits))
+    def _turn(self, pages: _Pages, end: int) -> None:
+        """Take the last occurrence before `end`, round the beginning."""
+        wanted = _plain(self.query)
+        if not wanted:
+            self.total, self._at = 0, -1
+            return
+        self.total = pages.text.count(wanted)
+        self._at = pages.text.rfind(wanted, 0, end)
+        if self._at < 0:
+            self._at = pages.text.rfind(wanted)
+
+    def _count(self, start: int) -> int:
+        if self._pages is None or self._at < 0:
+            return 0
+        return self._pages.text.count(_plain(self.query), start, self._at)
 
 
 def pattern(query: str) -> re.Pattern[str]:
@@ -94,17 +110,23 @@ def _capitals_count(query: str) -> bool:
     return query != query.lower()
 
 
-def _found(query: str, blocks: list[tuple[int, Block]]) -> list[Hit]:
+def _pages(query: str, blocks: Sequence[Block], first: int) -> _Pages:
     exactly = _capitals_count(query)
-    wanted = _plain(query)
-    hits = []
-    for position, block in blocks:
-        text = _plain(haystack(block))
-        if times := (text if exactly else text.lower()).count(wanted):
-            hits.append(Hit(position, block, times))
-    return hits
+    text = _plain("".join(haystack(block) + _END for block in blocks))
+    if not exactly:
+        text = text.lower()
+    starts = [0, *(end.end() for end in re.finditer(_END, text))]
+    return _Pages(text, starts, first, exactly)
 
 
 def _plain(text: str) -> str:
     """Leave out what stands for emphasis: it is not seen."""
     return text.replace("\n", " ").replace("**", "").replace("`", "") or text
+
+
+def _nth(text: str, wanted: str, start: int, nth: int) -> int:
+    """Return where an occurrence begins, counted from `start`; -1 when there are not so many."""
+    at = text.find(wanted, start)
+    for _ in range(nth):
+        at = text.find(wanted, at + len(wanted)) if at >= 0 else at
+    return at
