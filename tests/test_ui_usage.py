@@ -64,7 +64,7 @@ def test_usage_is_told_anew_while_it_is_open() -> None:
 @pytest.mark.parametrize(
     ("columns", "shown"),
     [
-        (40, ["agent", "gpt-5-mini", "context 10%"]),
+        (40, ["agent", "Enter send", "F1 help"]),
         (60, ["agent", "gpt-5-mini", "context 10%", "Enter send"]),
         (80, ["context 10%", "turn 12.3k", "Enter send", "F1 help"]),
         (120, ["12.3k/128k 10%", "turn 12.3k", "46.2k tokens", "$0.12", "F1 help"]),

@@ -66,6 +66,11 @@ def title(ask: AskRaised) -> str:
     return "" if _words(subject) == _words(ask.body) else ask.title
 
 
+def placeholder(ask: AskRaised) -> str:
+    """Return what stands in the empty composer below an ask: what typing does there."""
+    return "Type to say no, and why" if ask.kind == "approval" else "Type to answer in your own words"
+
+
 def _where(ask: AskRaised) -> str | None:
     """Return what a title has between the tool and what is in the body, as ` in web`; None if it has not.
 

@@ -6,8 +6,9 @@ from typing import ClassVar, Final, NamedTuple
 import urwid
 from urwid.widget.widget import AbstractFlowWidget, AbstractWidget
 
+from ui import asking
 from ui.composer.completer import Completer
-from ui.composer.composer import Composer
+from ui.composer.composer import PLACEHOLDER, Composer
 from ui.composer.popup import Popup
 from ui.transcript.listing import TranscriptView
 from ui.view import View
@@ -92,6 +93,7 @@ class Screen(urwid.Widget):
             self.form = None
         elif self.form is None or self.form.ask.ask_id != ask.ask_id:
             self.form = AskForm(self.view, ask, drafting=bool(self.composer.editor.edit_text))
+        self.composer.editor.placeholder = ("dim", PLACEHOLDER if ask is None else asking.placeholder(ask))
 
     def keypress(self, size: Size, key: str) -> str | None:
         return self._on_key(size, key)
@@ -183,16 +185,16 @@ class Screen(urwid.Widget):
     def _around(self, columns: int) -> status_line.Around:
         form = self.form
         head = self.panel.tells_usage and any(part.widget is self.panel for part in self._parts[:1])
-        if form is None or not form.armed:
+        if form is None or self._writing_in is not form:
             return status_line.Around(session_head=head)
         return status_line.Around(form.answering, form.choices, form.is_cut(columns), session_head=head)
 
     @property
     def _writing_in(self) -> AbstractFlowWidget | TranscriptView:
         """What has the cursor."""
-        if self.form is not None and self.form.armed:
-            return self.form
-        return self.transcript if self.view.desk.reading.active else self.composer
+        if self.view.desk.reading.active:
+            return self.transcript
+        return self.composer if self.form is None or not self.form.armed else self.form
 
     def _below(self, columns: int, room: int) -> list[AbstractFlowWidget]:
         """Return what stands below the transcript, in at most `room` rows."""

@@ -10,6 +10,7 @@ from ui.composer.outbox import Outbox
 from ui.theme import Glyphs
 from ui.widgets.row import Size
 
+PLACEHOLDER: Final = "Ask Fido to do something"
 _MARK: Final = 2
 
 
@@ -20,7 +21,7 @@ class Composer(urwid.Widget):
     _selectable = True
     no_cache: ClassVar[list[str]] = ["render"]
 
-    def __init__(self, glyphs: Glyphs, placeholder: str = "Ask Fido to do something") -> None:
+    def __init__(self, glyphs: Glyphs, placeholder: str = PLACEHOLDER) -> None:
         super().__init__()
         self.editor = LineEditor(placeholder)
         self.limit = 1

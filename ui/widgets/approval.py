@@ -160,7 +160,8 @@ class AskForm(urwid.Widget):
     def _choice(self, at: int) -> tuple[Part, Part]:
         chosen = at == self._chosen
         mark = self._view.glyphs.chosen if chosen else " "
-        role = "dim" if not self.armed else "strong" if chosen else None
+        listens = self.armed and not self._view.desk.reading.active
+        role = "dim" if not listens else "strong" if chosen else None
         return ("ask", f"{mark} {at + 1} "), (role, self._choices[at].label)
 
     # --- what keys do

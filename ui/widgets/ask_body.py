@@ -1,6 +1,6 @@
 """What an ask is about, in full: a command, a diff, a question; scrolled where it has no room."""
 
-from typing import ClassVar
+from typing import ClassVar, Final, Literal
 
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
@@ -11,6 +11,29 @@ from ui.diffs import diff_lines, shows_diff
 from ui.view import View
 from ui.widgets.diff import diff_text
 from ui.widgets.row import ScrolledPage, Size, constant_row
+
+_HANG: Final = 2
+
+_Layout = list[list[tuple[int, int, int | bytes] | tuple[int, int | None]]]
+
+
+class _Hanging(urwid.StandardTextLayout):
+    """Lines that go on further right than they begin: where a command has a line end must be seen."""
+
+    def layout(
+        self,
+        text: str | bytes,
+        width: int,
+        align: Literal["left", "center", "right"] | urwid.Align,
+        wrap: Literal["any", "space", "clip", "ellipsis"] | urwid.WrapMode,
+    ) -> _Layout:
+        rows = super().layout(text, max(1, width - _HANG), align, wrap)
+        return [[(_HANG, None), *row] if width > _HANG and _goes_on(text, row[0][1]) else row for row in rows]
+
+
+def _goes_on(text: str | bytes, at: int | None) -> bool:
+    """Tell whether a row that begins there goes on with a line."""
+    return bool(at) and text[:at][-1:] not in ("\n", b"\n")
 
 
 class AskBody(urwid.Widget):
@@ -67,6 +90,5 @@ def _counted(rows: int) -> str:
 def _text(view: View, ask: AskRaised) -> AbstractFlowWidget:
     if shows_diff(ask.tool):
         return diff_text(diff_lines(ask.body), view.glyphs)
-    # A command is cut anywhere, so that no space of it is lost; a question is read as text.
-    wrap = urwid.ANY if ask.kind == "approval" else urwid.SPACE
-    return urwid.Text(asking.body(ask), wrap=wrap)
+    layout = _Hanging() if ask.kind == "approval" else None
+    return urwid.Text(asking.body(ask), layout=layout)

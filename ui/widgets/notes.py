@@ -7,7 +7,7 @@ from urwid.widget.widget import AbstractFlowWidget
 from ui.desk import SILENT, Message
 from ui.transcript.drawing import LEVEL_ROLE
 from ui.view import View
-from ui.widgets.row import Part, constant_row, hanging
+from ui.widgets.row import constant_row, hanging
 
 _QUEUE_SHOWN: Final = 3
 _MESSAGE_ROWS: Final = 4
@@ -21,19 +21,14 @@ def notes(view: View, columns: int, room: int) -> list[AbstractFlowWidget]:
 
 
 def _queued(view: View, room: int) -> list[AbstractFlowWidget]:
-    queued = [" ".join(text.split()) for text in view.desk.queue]
-    if len(queued) > room:
-        queued[max(0, room - 1) :] = [f"and {len(queued) - room + 1} more"][:room]
-    label: Part = ("dim", " queued  ")
-    return [constant_row([label, (None, text)], view.glyphs.ellipsis) for text in queued]
+    return [
+        constant_row([("dim", " editing " if edited else " queued  "), (None, line)], view.glyphs.ellipsis)
+        for line, edited in view.desk.outbox.rows(room)
+    ]
 
 
 def _message(view: View, columns: int, room: int) -> list[AbstractFlowWidget]:
-    message = view.desk.message
-    if message is None and view.desk.opening:
-        message = Message("info", f"Opening {view.desk.opening}{view.glyphs.ellipsis}")
-    elif message is None and view.state.cut_off and view.state.parent_lost is None:
-        message = Message("warning", SILENT)
+    message = view.desk.message or _standing(view)
     if message is None or room <= 0:
         return []
     role, mark = LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} "
@@ -41,3 +36,16 @@ def _message(view: View, columns: int, room: int) -> list[AbstractFlowWidget]:
     if text.rows((columns,)) <= min(room, _MESSAGE_ROWS):
         return [text]
     return [constant_row([(role, mark + message.line)], view.glyphs.ellipsis)]
+
+
+def _standing(view: View) -> Message | None:
+    """Return what is said for as long as it is so."""
+    desk, ellipsis = view.desk, view.glyphs.ellipsis
+    if desk.opening:
+        return Message("info", f"Opening {desk.opening}{ellipsis}")
+    if view.state.parent_lost is not None:
+        return None
+    if view.state.cut_off:
+        return Message("warning", SILENT)
+    waits_for = desk.still_stopping(view.state)
+    return Message("info", f"Still stopping {waits_for}{ellipsis}") if waits_for else None

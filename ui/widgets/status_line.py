@@ -14,8 +14,6 @@ Answering = Literal["not", "choosing", "writing"]
 
 _SHORT: Final = 100
 """Columns below which the context is said as its share alone."""
-_ALWAYS: Final = 3
-"""Figures that stand before any hint but the first: of mode, model, jobs and context."""
 _HINTS_KEPT: Final = 2
 """Hints that stand before the other figures."""
 
@@ -55,9 +53,10 @@ def _figures_beside(view: View, columns: int, hints: list[list[Part]], around: A
     way_out = parts_width(hints[0]) if view.state.conversation.busy else 0
     way_out = kept if view.waiting_ask is not None else way_out
     right: list[Part] = []
-    for at, figure in enumerate(_figures(view, columns, around)):
+    always, others = _figures(view, columns, around)
+    for at, figure in enumerate([*always, *others]):
         part = [("dim", f" {view.glyphs.dot} "), *figure] if right else figure
-        taken = parts_width(right) + parts_width(part) + 1 + (way_out if at < _ALWAYS else kept)
+        taken = parts_width(right) + parts_width(part) + 1 + (way_out if at < len(always) else kept)
         if taken > columns and right:
             break
         right += part
@@ -83,19 +82,21 @@ def _waiting(view: View) -> list[Part]:
     return [("warning", f"attempt {delay.attempt}{of} in {left}"), (None, "  ")]
 
 
-def _figures(view: View, columns: int, around: Around) -> list[list[Part]]:
-    """Return mode, model, jobs, context, tokens, cached share, cost, as far as nothing else shows them."""
+def _figures(view: View, columns: int, around: Around) -> tuple[list[list[Part]], list[list[Part]]]:
+    """Return mode and jobs; then model, context, tokens, cost: all as far as nothing else shows them."""
     talk = view.state.conversation
     session = talk.session
     if session is None:
-        return []
-    shown: list[list[Part]] = []
+        return [], []
+    always: list[list[Part]] = []
+    others: list[list[Part]] = []
     if columns < header.WIDE:
-        shown += [[(header.MODE_ROLE[session.mode], session.mode)], [(None, header.model(session))]]
+        always.append([(header.MODE_ROLE[session.mode], session.mode)])
+        others.append([(None, header.model(session))])
     if talk.jobs:
         count = len(talk.jobs)
-        shown.append([("chrome", f"{count} job" if count == 1 else f"{count} jobs")])
-    return shown if around.session_head else [*shown, *_used(view, short=columns < _SHORT)]
+        always.append([("chrome", f"{count} job" if count == 1 else f"{count} jobs")])
+    return always, others if around.session_head else [*others, *_used(view, short=columns < _SHORT)]
 
 
 def _used(view: View, *, short: bool) -> list[list[Part]]:
@@ -119,15 +120,21 @@ def _hints(view: View, around: Around) -> list[tuple[str, str]]:
         return [(shown("take"), "open"), (shown("cancel"), "close"), (shown("choose_down"), "choose")]
     if view.desk.overlay is not None:
         return [(shown("cancel"), "close"), (shown("line_down"), "scroll")]
-    if view.waiting_ask is not None:
-        return _answer_hints(view, around)
     if view.desk.reading.active:
         return _reading_hints(view)
+    if view.waiting_ask is not None:
+        return _answer_hints(view, around)
+    if view.desk.outbox.edited is not None:
+        return [
+            (shown("send"), "put back"),
+            (shown("drop_queued"), "remove"),
+            (shown("cancel"), "leave as it was"),
+        ]
     hints = [(shown("help"), "help"), (shown("plan"), "plan")]
     if view.state.conversation.transcript.foldable:
         hints.append((shown("fold"), "fold" if view.desk.unfolded else "details"))
     hints.append((shown("newline"), "new line"))
-    if view.desk.queue:
+    if view.desk.outbox.waiting:
         hints[:0] = [(shown("take_back"), "edit queued"), (shown("drop_queued"), "remove it")]
     if view.state.conversation.busy:
         return [(shown("cancel"), "stop"), (shown("send"), "queue"), *hints]
