@@ -109,7 +109,7 @@ def test_turns_are_counted_on_after_a_restart(stage: Stage) -> None:
 
 @pytest.mark.parametrize(
     ("name", "length", "kept"),
-    [("bash_exec", 9_000, 4_000), ("patch", 30_000, 30_000), ("patch", 90_000, 32_768)],
+    [("bash_exec", 7_000, 7_000), ("patch", 30_000, 30_000), ("patch", 90_000, 32_768)],
 )
 def test_what_is_shown_of_a_result_is_bounded_and_a_diff_is_shown_longer(
     stage: Stage, name: str, length: int, kept: int
@@ -121,6 +121,23 @@ def test_what_is_shown_of_a_result_is_bounded_and_a_diff_is_shown_longer(
     (shown,) = [fact.display for fact in stage.told if isinstance(fact, ToolFinished)]
     assert shown == "x" * kept + (f"\n… {length - kept:,} characters more" if kept < length else "")
     assert [event.display for event in stage.events() if isinstance(event, CallEnded)] == [shown]
+
+
+def test_of_a_long_output_both_ends_are_shown_in_whole_lines(stage: Stage) -> None:
+    stage.recorder.prompt_taken("go")
+    call = ToolCall(id="c", name="bash_exec", arguments="{}")
+    lines = [f"line {number}" for number in range(2_000)]
+    stage.recorder.call_started(call, "")
+    stage.recorder.call_finished(call, ToolResult("", "error", "\n".join(lines)))
+    (shown,) = [fact.display for fact in stage.told if isinstance(fact, ToolFinished)]
+    head, _, end = shown.partition("\n… ")
+    left_out, *last = end.split("\n")
+    first = head.split("\n")
+    assert len(shown) < 8_100
+    assert first == lines[: len(first)]
+    assert last == lines[-len(last) :]
+    missing = len("\n".join(lines)) - len("\n".join(first)) - len("\n".join(last))
+    assert left_out == f"{missing:,} characters left out"
 
 
 # --- a turn that broke off ---------------------------------------------------------------------------------

@@ -51,8 +51,10 @@ from ipc.messages import (
     UsageReported,
 )
 
-DISPLAY_LIMIT: Final = 4_000
+DISPLAY_LIMIT: Final = 8_000
 """Characters of a tool's output that the person sees; the model gets what the tool returned."""
+DISPLAY_END: Final = 3_000
+"""How many of them are its end, where a command says how it went."""
 DIFF_LIMIT: Final = 32 * 1024
 """The same of a change: nobody can count the lines of a diff that was cut. 1 ms, and 85 KiB of the screen."""
 DIFFING: Final = ("patch",)
@@ -164,7 +166,8 @@ class Recorder:
         self._publish(ToolStarted(call_id=call.id, name=call.name, summary=summary))
 
     def call_finished(self, call: ToolCall, result: ToolResult) -> None:
-        display = _shown(result.display, DIFF_LIMIT if call.name in DIFFING else DISPLAY_LIMIT)
+        diffs = call.name in DIFFING
+        display = _begun(result.display, DIFF_LIMIT) if diffs else _both_ends(result.display)
         ended = CallEnded(
             turn=self.turn,
             call_id=call.id,
@@ -284,6 +287,15 @@ class Recorder:
         return msgspec.structs.replace(usage, cost_usd=round(dollars / 1_000_000, COST_DIGITS))
 
 
-def _shown(display: str, limit: int) -> str:
+def _both_ends(display: str) -> str:
+    """Return the beginning and the end of an output, in whole lines where it has lines."""
+    if len(display) <= DISPLAY_LIMIT:
+        return display
+    head, end = display[: DISPLAY_LIMIT - DISPLAY_END], display[-DISPLAY_END:]
+    head, end = head.rpartition("\n")[0] or head, end.partition("\n")[2] or end
+    return f"{head}\n… {len(display) - len(head) - len(end):,} characters left out\n{end}"
+
+
+def _begun(display: str, limit: int) -> str:
     more = len(display) - limit
     return display if more <= 0 else f"{display[:limit]}\n… {more:,} characters more"
