@@ -145,7 +145,8 @@ class Popup(urwid.Widget):
                 "No earlier prompt holds this." if history.prompts else "There is no earlier prompt here."
             )
             self._shown = []
-            return [(([("dim", f"  {loading if history.asking else nothing}")], []), None)]
+            is_loading = history.asking and not history.count
+            return [(([("dim", f"  {loading if is_loading else nothing}")], []), None)]
         # The newest stands next to the line: up is older.
         self._shown = list(reversed(self._window(search.chosen_at, len(search.matching), room)))
         rows = [
