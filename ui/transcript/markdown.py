@@ -22,6 +22,7 @@ Layout = Callable[[int], list[Line]]
 DEEPEST: Final = 20
 """Constructs within each other that are understood; what is deeper is text."""
 _CODE_INDENT: Final = "  "
+_ANY_WIDTH: Final = 80
 _TASKS: Final = {"[ ] ": ("dim", "[ ] "), "[x] ": ("ok", "[x] "), "[X] ": ("ok", "[x] ")}
 _PARSER: Final = (
     MarkdownIt("commonmark", {"maxNesting": DEEPEST})
@@ -90,10 +91,12 @@ class _Drawing:
             if count and self._is_apart(item[0]):
                 yield _fixed([Line([])])
             numbered = list_token.type == "ordered_list_open"
-            bullet = self._glyphs.bullets[min(depth, 1)]
-            mark = f"{number + count}{list_token.markup} " if numbered else f"{bullet} "
             body = _one_below_the_other(self.blocks(item[1:-1], depth if numbered else depth + 1))
-            yield _behind(_with_task(body), ("dim", mark), " " * len(mark))
+            if numbered:
+                mark = f"{number + count}{list_token.markup} "
+                yield _behind(body, ("dim", mark), " " * len(mark))
+            else:
+                yield _with_bullet(body, f"{self._glyphs.bullets[min(depth, 1)]} ")
 
     def _table(self, group: Sequence[Token]) -> Table:
         rows: list[list[Cell]] = []
@@ -155,19 +158,19 @@ def _behind(layout: Layout, lead: Span, hang: str) -> Layout:
     return behind
 
 
-def _with_task(layout: Layout) -> Layout:
-    """Draw the box of a task, which an item's text may begin with."""
+def _with_bullet(layout: Layout, mark: str) -> Layout:
+    """Lay an item out behind its bullet, or behind the box of a task, which the item's text begins with."""
+    lines = layout(_ANY_WIDTH)
+    role, text = lines[0].body[0] if lines and lines[0].body and not lines[0].lead else (None, "")
+    task = _TASKS.get(text[:4])
+    if task is None:
+        return _behind(layout, ("dim", mark), " " * len(mark))
 
-    def with_task(columns: int) -> list[Line]:
-        lines = layout(columns)
-        if not lines or not lines[0].body or lines[0].lead:
-            return lines
-        first, *rest = lines
-        role, text = first.body[0]
-        task = _TASKS.get(text[:4])
-        return lines if task is None else [Line([task, (role, text[4:]), *first.body[1:]]), *rest]
+    def without_box(columns: int) -> list[Line]:
+        first, *rest = layout(columns)
+        return [Line([(role, text[4:]), *first.body[1:]]), *rest]
 
-    return with_task
+    return _behind(without_box, task, " " * len(task[1]))
 
 
 def _all_in_role(layout: Layout, role: str) -> Layout:
