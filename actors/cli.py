@@ -172,6 +172,7 @@ def _run(options: Namespace, run_id: str, prompt: str | None, front: str) -> Run
         front=front,
         flags=_flags(options),
         frame_limit=_frame_limit(os.environ.get("FIDO_MESSAGE_LIMIT", "")),
+        drafts=str(state_directory(os.environ) / "drafts"),
     )
 
 

@@ -63,6 +63,8 @@ class Run(NamedTuple):
     """Command line flags, as the settings take them."""
     frame_limit: int = FRAME_LIMIT
     """Largest message in bytes."""
+    drafts: str = ""
+    """Folder in which a screen keeps what is written and not sent; empty: nowhere."""
 
 
 class RunPlace:

@@ -22,10 +22,12 @@ import urwid
 from ipc import kernel, logs
 from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
+from ipc.messages import StartTurn
 from ui import keys, palettes, theme
 from ui.answers import Answers
 from ui.attention import Attention, notification
 from ui.composer.draft import Draft
+from ui.composer.handover import reclaim_terminal
 from ui.desk import Copy, Desk, Message, Order
 from ui.errands import Errands
 from ui.keyboard import Keyboard
@@ -38,6 +40,9 @@ from ui.view import View
 from ui.widgets.row import Size
 
 if TYPE_CHECKING:
+    from ui.composer.composer import Composer
+    from ui.composer.external import ExternalEditor
+    from ui.composer.keeper import Keeper
     from ui.wires import News
 
 log = logging.getLogger(__name__)
@@ -79,12 +84,15 @@ class App:
             handle_mouse=False,
             event_loop=urwid.AsyncioEventLoop(loop=loop),
         )
+        self._keeper: Keeper | None = None
+        self._editor: ExternalEditor | None = None
         self._errands = Errands(self._view, loop, self._give_back, self._draw_soon)
         self._news: deque[News] = deque()
         self._next_frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
         self._look = self._view.state.look
         self._title: str | None = None
+        self._leaving = False
         self._left = False
 
     def run(self) -> None:
@@ -92,12 +100,17 @@ class App:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             self._loop.add_signal_handler(number, self._exit)
         self._loop.call_soon(self._first_frame)
+        reclaim_terminal()
         try:
             self._main.run()
         except urwid.InputClosedError:
             log.info("the terminal was closed")
         finally:
             self._left = True
+            if self._editor is not None:
+                self._editor.abandon()
+            if self._keeper is not None:
+                self._keeper.end(left=self._leaving)
             if self._errands.wires is not None:
                 self._errands.wires.close()
 
@@ -111,13 +124,16 @@ class App:
 
     def _connect(self, again: bool) -> None:
         """Follow the others; `again`: this run had a screen before, and what it began with is over."""
+        from ui.composer.keeper import Keeper
         from ui.wires import Wires
 
         self._view.state.late = again
         wires = self._errands.wires = Wires(self._run_directory, self._hear)
+        self._keeper = Keeper(self._view, self._composer, self._loop)
+        self._keeper.begin(wires.run, Path(self._run_directory).parent)
+        self._draw_soon()
         if wires.run.flags.get("pick") is True and not again:
             self._view.desk.pick()
-            self._draw_soon()
 
     # --- what the others tell
 
@@ -141,6 +157,8 @@ class App:
                         self._errands.probe()
                 case _:
                     assert_never(kind)
+        if self._keeper is not None:
+            self._keeper.settle()
         self._carry_out(self._view.desk.advance(state))
         if state.look is not self._look:
             self._dress()
@@ -149,6 +167,10 @@ class App:
     def _changed(self) -> None:
         """Let every part look at what is new."""
         self._screen.changed()
+        if self._keeper is not None:
+            self._keeper.look()
+        if not self._terminal.started:
+            return
         self._terminal.set_mouse_tracking(self._look.mouse and not self._view.desk.reading.selecting)
         self._call()
 
@@ -209,7 +231,8 @@ class App:
             return
         self._drawn_at = self._loop.time()
         self._take_news()
-        self._main.draw_screen()
+        if self._terminal.started:  # else an editor has the terminal
+            self._main.draw_screen()
         self._expect_change()
 
     def _expect_change(self) -> None:
@@ -240,12 +263,16 @@ class App:
                 left.append(key)
         return left
 
+    def _composer(self) -> "Composer":
+        return self._screen.composer
+
     def _give_back(self, draft: Draft) -> None:
-        self._screen.composer.give_back(draft)
+        self._composer().give_back(draft)
 
     def _key(self, size: Size, key: str) -> str | None:
         """Take a key, looking at all that was told before it; urwid draws afterwards."""
         self._take_news()
+        self._leaving = False
         orders = self._keyboard.press(size, key)
         self._carry_out(orders)
         self._changed()
@@ -254,20 +281,36 @@ class App:
 
     def _carry_out(self, orders: Iterable[Order]) -> None:
         for order in orders:
+            if isinstance(order, StartTurn) and self._keeper is not None:
+                self._keeper.look(urgent=True)
             match order:
+                case "edit":
+                    self._edit()
                 case "background":
                     with self._main.paused():
                         suspend_group()
                 case "redraw":
                     self._main.screen.clear()
                 case "leave":
+                    self._leaving = True
                     self._errands.leave("quit", self._exit)
                 case "suspend":
+                    self._leaving = True
                     self._errands.leave("suspend", self._exit)
                 case Copy(text=text):
                     self._terminal.copy_to_clipboard(text)
                 case _:
                     self._errands.send(order)
+
+    def _edit(self) -> None:
+        """Hand the draft to the person's editor; the news are taken meanwhile."""
+        from ui.composer.external import ExternalEditor
+
+        if self._editor is None:
+            self._editor = ExternalEditor(
+                self._view, self._composer, self._main, Path(self._run_directory), self._loop
+            )
+        self._editor.begin()
 
     def _exit(self) -> None:
         """End the screen, once: after the first nobody catches what ends urwid's loop."""

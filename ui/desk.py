@@ -30,14 +30,16 @@ from ui.composer.history import History
 from ui.composer.outbox import Outbox
 from ui.recall import Recall
 from ui.state import ViewState
+from ui.transcript.copying import last_answer, last_code
 from ui.transcript.reading import Reading
 
 LEAVE_WINDOW_S: Final = 2.0
 """Seconds in which a second Ctrl-C leaves."""
 
 
-Act = Literal["leave", "suspend", "background", "redraw"]
-"""What the process itself does: end the screen and its run (to come back), stop until `fg`, paint."""
+Act = Literal["leave", "suspend", "background", "redraw", "edit"]
+"""What the process itself does: end the screen and its run (to come back), stop until `fg`, paint, hand the
+draft to the person's editor."""
 Send = (
     StartTurn
     | CancelTurn
@@ -250,7 +252,7 @@ class Desk:
                     return None
                 if code != "turn_running":
                     return sent
-                self.outbox.put_first(sent)
+                self.outbox.begin_with([sent])
                 self.held = True
                 self.message = None
             case SettleAsk(ask_id=ask_id):
@@ -317,6 +319,10 @@ class Desk:
                 self.overlay = "jobs"
             case "/jobs stop":
                 return self._stop_job(state, words)
+            case "/copy":
+                return self.copy(last_answer(state.conversation.transcript.blocks), "There is no answer yet.")
+            case "/copy code":
+                return self.copy(last_code(state.conversation.transcript.blocks), "No answer has code in it.")
             case "/recall":
                 self.pick()
                 return self.advance(state)

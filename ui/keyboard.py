@@ -33,6 +33,11 @@ class Keyboard:
             return [action]
         if desk.overlay is not None:
             return self._in_overlay(size, key, action)
+        if desk.reading.active:
+            taken = screen.transcript.press(size[0], key)
+            if taken is not None:
+                return taken
+            answering = False  # a key that ends the reading is no answer
         if form is not None and answering:
             answer = form.answer_key(size[0], key)
             if isinstance(answer, SettleAsk):
@@ -48,6 +53,8 @@ class Keyboard:
         form = screen.form if desk.overlay is None else None
         if desk.recall is not None:
             screen.recall.press(size[0], pasted)
+        elif desk.reading.finding:
+            screen.transcript.press(size[0], pasted)
         elif form is not None and form.answering == "writing":
             form.answer_key(size[0], pasted)
         elif screen.completer.press(size, pasted, None) is None:
@@ -91,6 +98,8 @@ class Keyboard:
                     return desk.cancel(self._view.state)
                 composer.editor.restore(desk.outbox.leave())
                 return desk.advance(self._view.state)
+            case "edit":
+                return ["edit"]
             case "drop_queued":
                 desk.message = Message("info", composer.drop_queued(desk.outbox))
             case "expand":
@@ -105,6 +114,8 @@ class Keyboard:
             case "recall":
                 desk.pick()
                 return desk.advance(self._view.state)
+            case "browse" | "search" | "select":
+                screen.transcript.begin(action)
             case "fold":
                 desk.unfolded = not desk.unfolded
             case "page_up" | "page_down":

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from ipc.terminal_text import clean, clean_line
@@ -17,7 +16,6 @@ EDITABLE_CHARACTERS: Final = 20_000
 _FIRST_CHIP: Final = 0xF0000
 """Characters of a private plane: cleaning takes them out of whatever comes from outside."""
 _CHIP: Final = re.compile("[\U000f0000-\U000ffffd]")
-_NO_CHIPS: Final[Mapping[str, str]] = MappingProxyType({})
 _SHOWN_CHARACTERS: Final = 400
 
 
@@ -26,7 +24,7 @@ class Draft(NamedTuple):
 
     text: str = ""
     pos: int = 0
-    chips: Mapping[str, str] = _NO_CHIPS
+    chips: Mapping[str, str] = {}
     """The pasted text of each chip in the text, by its character."""
 
     @property

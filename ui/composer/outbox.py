@@ -1,5 +1,6 @@
 """Messages that wait for the end of a turn; each can be taken back, changed and put in its place again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,11 +27,11 @@ class Outbox:
         """Queue a message."""
         self.waiting.append(draft)
 
-    def put_first(self, draft: Draft) -> None:
-        """Put a message before all others, where it has been."""
-        self.waiting.insert(0, draft)
+    def begin_with(self, drafts: Sequence[Draft]) -> None:
+        """Put messages before all others."""
+        self.waiting[:0] = drafts
         if self.edited is not None:
-            self.edited += 1
+            self.edited += len(drafts)
 
     def next(self) -> Draft | None:
         """Return the message whose turn it is, and forget it; None when none may be sent now."""
