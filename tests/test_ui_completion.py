@@ -66,7 +66,7 @@ def test_nothing_moves_when_something_is_offered() -> None:
     desk = desktop(80, 24).type("look at ")
     before = desk.lines
     after = desk.type("@").lines
-    assert before[-3:] == [line.replace(" @", "") for line in after[-3:]]
+    assert before[-3:-1] == [line.replace(" @", "") for line in after[-3:-1]]
     assert before[:5] == after[:5]
 
 
@@ -261,6 +261,20 @@ def test_what_is_clicked_is_chosen() -> None:
     assert part.widget.mouse_event(part.size, "mouse press", 1, part.column, part.row, True)
     assert "›" in desk.line_with("/usage")
     assert draft(desk.press("tab")) == "/usage"
+
+
+def test_a_sentence_behind_the_cursor_is_never_replaced() -> None:
+    desk = desktop().type("/us and say").press(*["left"] * 8).type("a")
+    assert "Commands" not in desk.text
+    assert draft(desk.press("tab")) == "/usa and say"
+    assert draft(desktop().type("/uge").press("left", "left").type("s").press("tab")) == "/usage"
+
+
+def test_the_keys_that_take_and_close_are_told_and_where_one_is() -> None:
+    desk = desktop(60).type("/").press("down", "down")
+    assert "Enter take" in desk.lines[-1]
+    assert f"3 of {len(keys.LOCAL_COMMANDS)}" in desk.line_with("Commands")
+    assert "Enter send" in desk.press("esc").lines[-1]
 
 
 # --- anything

@@ -105,7 +105,14 @@ def test_the_search_shows_what_holds_the_words_the_newest_next_to_the_line(colum
     desk.type("parser the")
     assert "newest" not in desk.text
     assert "›" in desk.line_with("fix the Parser")
-    assert "1 of 4" in desk.text
+    assert "1 of 4 match" in desk.text
+
+
+def test_the_keys_that_take_and_leave_are_told() -> None:
+    desk = desktop(60).press("ctrl r")
+    assert "Enter take" in desk.lines[-1]
+    assert "Esc close" in desk.lines[-1]
+    assert "Enter send" in desk.press("esc").lines[-1]
 
 
 def test_what_is_found_is_put_into_the_composer_and_not_sent() -> None:

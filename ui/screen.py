@@ -12,11 +12,13 @@ from ui.composer.composer import PLACEHOLDER, Composer
 from ui.composer.popup import Popup
 from ui.transcript.listing import TranscriptView
 from ui.view import View
-from ui.widgets import activity_bar, header, plan_panel, status_line
+from ui.widgets import activity_bar, header, help_page, plan_panel, status_line
 from ui.widgets.approval import AskForm
+from ui.widgets.help_page import HelpPage
 from ui.widgets.jobs import jobs_markup
 from ui.widgets.notes import notes
-from ui.widgets.overlay import TextPage, help_markup, overlaid, overlay_box
+from ui.widgets.overlay import WIDEST as OVERLAY_WIDEST
+from ui.widgets.overlay import Page, TextPage, overlaid, overlay_box
 from ui.widgets.plan_panel import PlanPanel
 from ui.widgets.recall import RecallList
 from ui.widgets.row import Content, Row, Size, constant_row
@@ -34,7 +36,7 @@ _ROOM_FOR_BOTH: Final = 10
 _TRANSCRIPT_ROWS: Final = 2
 """Rows the transcript keeps whatever else wants room."""
 
-Overlay = PlanPanel | TextPage | RecallList
+Overlay = PlanPanel | Page | RecallList
 
 
 class Part(NamedTuple):
@@ -64,7 +66,7 @@ class Screen(urwid.Widget):
         self.view = view
         self.transcript = TranscriptView(view)
         self.panel = PlanPanel(view)
-        self.help = TextPage("Keys and commands", help_markup, view.glyphs)
+        self.help = HelpPage(view)
         self.usage = TextPage("Usage", lambda: usage_markup(view.state.conversation), view.glyphs)
         self.jobs = TextPage("Running in the background", lambda: jobs_markup(view), view.glyphs)
         self.recall = RecallList(view)
@@ -161,9 +163,10 @@ class Screen(urwid.Widget):
     def _laid_over(self, screen: urwid.Canvas, overlay: Overlay) -> urwid.Canvas:
         if isinstance(overlay, PlanPanel):
             overlay.screen_rows = plan_panel.ALONE
-        left, top, columns, rows = overlay_box(screen.cols(), screen.rows())
-        self._parts.append(Part(overlay, (columns, rows), left, top, rows))
-        return overlaid(screen, overlay, self.view.glyphs)
+        widest = help_page.WIDEST if isinstance(overlay, HelpPage) else OVERLAY_WIDEST
+        box = overlay_box((screen.cols(), screen.rows()), overlay, widest)
+        self._parts.append(Part(overlay, (box.columns, box.rows), box.left, box.top, box.rows))
+        return overlaid(screen, overlay, box, self.view.glyphs)
 
     def _above(self, columns: int, rows: int) -> list[Row]:
         """Return the rows at the top. Where there is room, the bar's place is kept: nothing moves with it."""
@@ -186,7 +189,7 @@ class Screen(urwid.Widget):
         form = self.form
         head = self.panel.tells_usage and any(part.widget is self.panel for part in self._parts[:1])
         if form is None or self._writing_in is not form:
-            return status_line.Around(session_head=head)
+            return status_line.Around(offered=self.completer.offers, session_head=head)
         return status_line.Around(form.answering, form.choices, form.is_cut(columns), session_head=head)
 
     @property

@@ -1,6 +1,6 @@
 """Keys that complete what is being written, or bring back what was written before."""
 
-from typing import Final
+from typing import Final, Literal
 
 from ipc.messages import ListPaths, ListPrompts
 from ui import keys
@@ -43,6 +43,13 @@ class Completer:
         """Whether the last key was a step of the walk: then the next one is, wherever the cursor stands."""
         self._steps_due = 0
         """Steps back that wait for the list of prompts."""
+
+    @property
+    def offers(self) -> Literal["nothing", "choices", "prompts"]:
+        """What the next key may choose of."""
+        if self.search is not None:
+            return "prompts"
+        return "choices" if self.choices else "nothing"
 
     @property
     def is_open(self) -> bool:

@@ -116,6 +116,8 @@ def _command_token(text: str, cursor: int) -> Token | None:
         found = _behind(command).match(text)
         if found is not None and cursor >= found.end():
             return Token("word", found.end(), len(text), text[found.end() : cursor], command)
+    if len(text[cursor:].split()) > 1 or text[cursor : cursor + 1].isspace():
+        return None  # a sentence goes on there, which nothing may take the place of
     return Token("command", 0, len(text), query)
 
 

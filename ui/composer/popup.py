@@ -9,7 +9,7 @@ import urwid
 from ui import cleaned
 from ui.composer.completer import PAGE, Completer
 from ui.composer.completion import Choice
-from ui.composer.fuzzy import marks, name_start
+from ui.composer.fuzzy import MOST, marks, name_start
 from ui.view import View
 from ui.widgets.row import Content, Part, Size, cut, draw, fit, parts_width, width
 
@@ -18,8 +18,6 @@ _EXCERPT: Final = 400
 """Characters of a prompt that may be drawn."""
 _BEFORE_MATCH: Final = 24
 """Characters that stand before the first match when a prompt is too long to begin with its beginning."""
-_ROOMY: Final = 60
-"""Columns from which on the head says what the keys do."""
 _NAMES: Final = 3 / 5
 """Share of a row that the longest name may take."""
 
@@ -83,16 +81,16 @@ class Popup(urwid.Widget):
     def _head(self, columns: int) -> tuple[Content, str | None]:
         completer = self._completer
         if (search := completer.search) is not None:
-            count = f"{len(search.matching):,} of {len(search.history.prompts):,}"
-            return self._ruled("Earlier prompts", count, columns), "rule"
+            every, found = len(search.history.prompts), len(search.matching)
+            return self._ruled("Earlier prompts", f"{found:,} of {every:,} match", columns), "rule"
         assert completer.token is not None
-        title = _HEADS[completer.token.kind]
+        title, count = _HEADS[completer.token.kind], len(completer.choices)
         files = self._view.desk.files
         if completer.token.kind == "file" and files.is_cut:
             title += f" (the first {len(files.paths):,})"
-        shown = self._view.keymap.shown
-        hint = f"{shown('complete')} takes it {self._view.glyphs.dot} {shown('cancel')} closes"
-        return self._ruled(title, hint if columns >= _ROOMY else "", columns), "rule"
+        more = "+" if count == MOST else ""
+        place = f"{completer.chosen + 1} of {count}{more}" if count > min(PAGE, self.limit - 1) else ""
+        return self._ruled(title, place, columns), "rule"
 
     def _ruled(self, title: str, right: str, columns: int) -> Content:
         rule = self._view.glyphs.rule

@@ -26,6 +26,10 @@ class Around(NamedTuple):
     """Answers that can be chosen by their number."""
     cut: bool = False
     """Whether there is more to read before one answers than can be seen at once."""
+    offered: Literal["nothing", "choices", "prompts"] = "nothing"
+    """What is offered above the composer."""
+    offering: bool = False
+    """Whether there is a list of what can be completed or taken again."""
     session_head: bool = False
     """Whether the panel shows what was used."""
 
@@ -124,6 +128,10 @@ def _hints(view: View, around: Around) -> list[tuple[str, str]]:
         return _reading_hints(view)
     if view.waiting_ask is not None:
         return _answer_hints(view, around)
+    if around.offered != "nothing":
+        older = [(shown("history"), "older")] if around.offered == "prompts" else []
+        choose = f"{shown('choose_up')}, {shown('choose_down')}"
+        return [(shown("take"), "take"), (shown("cancel"), "close"), *older, (choose, "choose")]
     if view.desk.outbox.edited is not None:
         return [
             (shown("send"), "put back"),
