@@ -2,7 +2,7 @@
 
 import pytest
 
-from ipc.messages import AnyFact, CancelTurn, MessageDelta, ToolFinished, ToolStarted, TurnStarted
+from ipc.messages import AnyFact, AskSettled, CancelTurn, MessageDelta, ToolFinished, ToolStarted, TurnStarted
 from tests.fakes.facts import approval, finished, session
 from tests.fakes.screen import Desktop
 from ui.desk import Copy
@@ -189,11 +189,11 @@ def test_what_was_found_is_marked_where_it_stands_and_where_it_is_wrapped() -> N
 def test_new_text_below_is_said_and_moves_nothing() -> None:
     desk = Desktop(80, 24).tell(session(), say("\n\n".join(f"paragraph {number}" for number in range(60))))
     desk.press("page up", "page up")
-    before = [line for line in desk.lines if "paragraph" in line]
+    before = [line.strip("┃│ ") for line in desk.lines if "paragraph" in line]
     assert "new below" not in desk.text
     desk.tell(say("\n\nthe newest"))
     assert "new below: Ctrl-End" in desk.text
-    assert [line for line in desk.lines if "paragraph" in line][:-1] == before[:-1]
+    assert [line.strip("┃│ ") for line in desk.lines if "paragraph" in line][:-1] == before[:-1]
     desk.press("ctrl end")
     assert "new below" not in desk.text
     assert "the newest" in desk.text
@@ -250,6 +250,78 @@ def test_the_wheel_scrolls_and_a_click_on_the_sign_follows_again() -> None:
     column = desk.lines[row].index("new below")
     click(desk, column, row)
     assert "the newest" in desk.text
+
+
+def turns(count: int) -> Desktop:
+    """A conversation of turns with long answers."""
+    desk = Desktop(80, 24)
+    for turn in range(1, count + 1):
+        answer = "\n\n".join(f"Answer {turn}, paragraph {number}" for number in range(30))
+        desk.tell(
+            session(), TurnStarted(turn=turn, prompt=f"Question {turn}\nand more"), say(answer), finished()
+        )
+    return desk
+
+
+def test_the_prompt_whose_answer_one_reads_stands_above_it() -> None:
+    desk = turns(3)
+    assert "› Question 3" in desk.text
+    desk.press("page up", "page up", "page up", "page up")
+    assert "› Question 2" in desk.text
+    desk.press("ctrl home")
+    assert desk.text.count("› Question") == 1
+
+
+def test_prompts_are_gone_through_by_a_key() -> None:
+    desk = turns(4).press("ctrl up")
+    assert "› Question 4" in desk.text
+    desk.press("ctrl up", "ctrl up")
+    assert "› Question 2" in desk.text
+    assert "Answer 2, paragraph 0" in desk.text
+    desk.press("ctrl down")
+    assert "Answer 3, paragraph 0" in desk.text
+    desk.press("ctrl down", "ctrl down")
+    assert "Answer 4, paragraph 29" in desk.text
+
+
+def test_what_is_chosen_is_never_below_the_prompt_that_stands_above() -> None:
+    desk = turns(2).press("shift tab")
+    for number in range(28, -1, -1):
+        assert f"paragraph {number}" in chosen(desk.press("up"))
+
+
+def test_a_call_that_waits_for_the_person_says_so_and_then_what_was_decided() -> None:
+    desk = Desktop(100, 30).tell(
+        session(),
+        TurnStarted(turn=1, prompt="x"),
+        ToolStarted(call_id="1", name="bash_exec", summary="make"),
+        approval(),
+    )
+    assert "waits for you" in desk.line_with("bash_exec make")
+    desk.wait(60).tell(AskSettled(ask_id=approval().ask_id, outcome="allow_once"))
+    assert "0:00" in desk.line_with("bash_exec make")
+    desk.tell(ToolFinished(call_id="1", name="bash_exec", status="ok", duration_ms=5, display=OUTPUT))
+    assert "allowed once" in desk.line_with("bash_exec make")
+    assert "40 lines" in desk.line_with("bash_exec make")
+
+
+def test_a_command_that_failed_shows_its_end() -> None:
+    desk = Desktop(80).tell(
+        session(),
+        ToolStarted(call_id="1", name="bash_exec", summary="make"),
+        ToolFinished(
+            call_id="1", name="bash_exec", status="error", duration_ms=5, display=f"{OUTPUT}\n[exit 2]"
+        ),
+    )
+    assert "test_39.py passed" in desk.text
+    assert "[exit 2]" in desk.text
+    assert "test_30.py" not in desk.text
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(75, True), (5, False)])
+def test_a_long_turn_says_how_long_it_has_worked(seconds: int, said: bool) -> None:
+    desk = Desktop(80).tell(session(), TurnStarted(turn=1, prompt="x"), say("Done."))
+    assert ("Worked for 1:15." in desk.wait(seconds).tell(finished()).text) == said
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

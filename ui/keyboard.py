@@ -120,6 +120,8 @@ class Keyboard:
                 desk.unfolded = not desk.unfolded
             case "page_up" | "page_down":
                 screen.transcript.scroll(keys.SCROLLING[action])
+            case "prompt_up" | "prompt_down":
+                screen.transcript.jump(action)
             case "oldest":
                 screen.transcript.to_oldest()
             case "newest":

@@ -42,6 +42,7 @@ from ipc.messages import (
 )
 from ui import cleaned, figures
 from ui.diffs import diff_lines, shows_diff
+from ui.heard import Heard
 from ui.keys import DEFAULT, Keymap
 from ui.transcript.blocks import Outcome
 from ui.transcript.transcript import Transcript, steady
@@ -50,6 +51,14 @@ Source = Literal["parent", "plan_store", "supervisor"]
 
 NESTED = "nested delegation rejected"
 """The detail of a subagent that tried to delegate."""
+DECIDED = {
+    "allow_once": "allowed once",
+    "allow_session": "allowed this session",
+    "allow_always": "always allowed",
+}
+"""What a person has decided about a call, in words."""
+LONG_TURN_S = 10.0
+"""Seconds from which on it is said how long a turn has worked."""
 BETWEEN_DEEDS = ("reasoning", "reviewing")
 """Phases of a subagent that last: what it did before they began took a moment, and says more."""
 
@@ -83,8 +92,8 @@ class Conversation:
     """Monotonic seconds; None when no turn runs."""
     running_longer: bool = False
     """Whether the turn was not seen starting: it runs for longer than is known."""
-    said: list[str] = field(default_factory=list)
-    """The turn's last message as it streamed, in pieces."""
+    said: Heard = field(default_factory=Heard)
+    """The turn's last message as it streamed."""
     next_message: bool = False
     """Whether the next piece begins another message: a tool has run."""
     transcript: Transcript = field(default_factory=Transcript)
@@ -220,6 +229,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             state.look, state.keymap = cleaned.fact(fact), Keymap.of(fact.keys)
         case SessionOpened():
             talk.session = cleaned.fact(fact)
+            talk.transcript.session = talk.session.session_id
         case TurnStarted():
             _start_turn(talk, fact, now)
         case ToolStarted(call_id=call_id, name=name, summary=summary):
@@ -227,14 +237,16 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.transcript.start_tool(call_id, cleaned.line(name, 40), cleaned.line(summary), now)
         case ToolFinished(call_id=call_id, name=name, status=status, duration_ms=duration_ms):
             outcome, said = _outcome(name, status, fact.display)
-            output, detail = cleaned.output(said), _detail(outcome, said)
+            output, detail = cleaned.output(said), _detail(name, outcome, said)
             diff = diff_lines(output) if outcome == "ok" and shows_diff(name) else ()
             name = cleaned.line(name, 40)
             talk.transcript.finish_tool(call_id, name, outcome, duration_ms, output, detail, diff)
         case AskRaised():
-            talk.asks[fact.ask_id] = cleaned.fact(fact)
-        case AskSettled():
-            talk.asks.pop(fact.ask_id, None)
+            ask = talk.asks[fact.ask_id] = cleaned.fact(fact)
+            talk.transcript.ask_about(ask.tool)
+        case AskSettled(ask_id=ask_id, outcome=decision):
+            if (settled := talk.asks.pop(ask_id, None)) is not None:
+                talk.transcript.decide(settled.tool, DECIDED.get(decision, ""), now)
         case UsageReported():
             talk.usage, talk.context_tokens = fact, fact.context_tokens
         case RequestDelayed():
@@ -247,7 +259,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             if source != "parent":
                 state.notices.append(fact)
         case TurnFinished():
-            _finish_turn(talk, fact)
+            _finish_turn(talk, fact, now)
         case PlanChanged(plan=plan):
             state.plan = cleaned.plan(plan)
         case ProcessStarted() | ProcessExited():
@@ -276,11 +288,13 @@ def _outcome(name: str, status: ToolStatus, display: str) -> tuple[Outcome, str]
     return ("partial" if status == "ok" and word == "partial" else status), said
 
 
-def _detail(outcome: Outcome, said: str) -> str:
+def _detail(name: str, outcome: Outcome, said: str) -> str:
     """Return the lines that stay below a call: why it went wrong, or how far it was when it was stopped."""
     if outcome == "ok":
         return ""
-    return "\n".join(cleaned.last_lines(said)) if outcome == "cancelled" else cleaned.first_lines(said)
+    if outcome == "cancelled":
+        return "\n".join(cleaned.last_lines(said))
+    return "\n".join(cleaned.last_lines(said)[-3:]) if name == "bash_exec" else cleaned.first_lines(said)
 
 
 def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float | None) -> Activity:
@@ -296,15 +310,15 @@ def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float
 def _say(talk: Conversation, text: str) -> None:
     if talk.next_message:
         talk.next_message = False
-        talk.said.clear()
-    talk.said.append(text)
+        talk.said = Heard()
+    talk.said.add(text)
     talk.transcript.stream(text)
 
 
 def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> None:
     talk.transcript.abandon_tools()
     talk.turn, talk.running, talk.running_since, talk.running_longer = fact.turn, True, now, False
-    talk.said.clear()
+    talk.said = Heard()
     talk.activity = talk.delayed = None
     talk.transcript.ask(fact.prompt)
 
@@ -317,11 +331,11 @@ def _delay(talk: Conversation, fact: RequestDelayed) -> None:
         talk.transcript.note_attempt(said, again=fact.attempt > 2)
 
 
-def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
+def _finish_turn(talk: Conversation, fact: TurnFinished, now: float | None) -> None:
     transcript = talk.transcript
     transcript.close()
     transcript.abandon_tools()
-    if fact.final_text.strip() not in ("", "".join(talk.said).strip()):
+    if fact.final_text.strip() and not talk.said.was(fact.final_text):
         transcript.say(fact.final_text)
     problem = fact.problem
     if fact.status == "cancelled":
@@ -329,7 +343,9 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
     elif problem is not None:
         level: Level = "warning" if fact.status == "limit" else "error"
         transcript.note(level, steady(problem.message), steady(problem.next_step))
-    elif fact.status != "completed":
+    elif fact.status == "completed":
+        _note_time(talk, now)
+    else:
         transcript.note("error", "The turn failed.")
     talk.running, talk.running_since, talk.compacting, talk.delayed = False, None, None, None
     talk.asks.clear()
@@ -337,6 +353,14 @@ def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
         talk.activity = None
     elif talk.activity is not None:  # behind it nothing waits any more
         talk.activity.fact = msgspec.structs.replace(talk.activity.fact, queued=0)
+
+
+def _note_time(talk: Conversation, now: float | None) -> None:
+    """Say how long a turn has worked that was long, and was seen from its beginning."""
+    if now is not None and talk.running_since is not None and not talk.running_longer:
+        took = now - talk.running_since
+        if took >= LONG_TURN_S:
+            talk.transcript.note("info", f"Worked for {figures.clock(took)}.")
 
 
 def _finish_compaction(talk: Conversation, fact: CompactionFinished) -> None:

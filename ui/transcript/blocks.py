@@ -115,6 +115,10 @@ class ToolBlock:
     status: Outcome | None = None
     """None while it runs."""
     duration_ms: int = 0
+    asking: bool = False
+    """Whether it waits for the person's answer."""
+    decision: str = ""
+    """What the person has decided about it."""
     tail: tuple[str, ...] = ()
     """The last lines it printed, while it runs."""
     output: str = ""

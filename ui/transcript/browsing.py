@@ -6,6 +6,7 @@ from ui import keys
 from ui.composer.editor import LineEditor
 from ui.desk import Order
 from ui.transcript import folding
+from ui.transcript.asked import Asked
 from ui.transcript.blocks import Block
 from ui.transcript.sheets import Sheets
 from ui.transcript.viewport import Viewport, found
@@ -34,6 +35,8 @@ class Browser:
         self._sheets = sheets
         self._viewport = viewport
         self._chosen: tuple[int, Block] | None = None
+        self.asked = Asked()
+        """Where the prompts are."""
         self.line = LineEditor(multiline=False)
         """What is searched for, while it is written."""
 
@@ -67,6 +70,8 @@ class Browser:
                 self._step(-1)
             case "block_down" | "line_down":
                 self._step(1)
+            case "prompt_up" | "prompt_down":
+                self.jump(action)
             case "page_up" | "page_down":
                 self._page(-1 if action == "page_up" else 1)
             case "first" | "last":
@@ -111,6 +116,23 @@ class Browser:
         text = folding.source(blocks, self._view.desk.unfolded)
         return self._view.desk.copy(text, "")
 
+    def jump(self, action: keys.Action) -> None:
+        """Go to the prompt above or below."""
+        viewport, transcript = self._viewport, self._sheets.transcript
+        placed = viewport.layout(viewport.columns, viewport.rows)
+        if not placed:
+            return
+        here = self.chosen.start if self.chosen else placed[0].position
+        if action == "prompt_up":
+            to = self.asked.above(transcript, here)
+        else:
+            to = self.asked.below(transcript, here)
+        if to is not None:
+            viewport.go_to(to)
+            self._keep(to)
+        elif action == "prompt_down":
+            viewport.to_newest()
+
     # --- choosing
 
     def _unit(self, position: int) -> range:
@@ -126,7 +148,8 @@ class Browser:
         """Choose the uppermost (0) or lowest (-1) block that is in view."""
         viewport = self._viewport
         placed = viewport.layout(viewport.columns, viewport.rows)
-        whole = [each for each in placed if each.top >= 0 and each.top + each.rows <= viewport.rows]
+        bottom = viewport.rows
+        whole = [each for each in placed if each.top >= viewport.cover and each.top + each.rows <= bottom]
         if seen := whole or placed:
             self._keep(seen[end].position)
 
@@ -137,7 +160,7 @@ class Browser:
             self._choose_seen(-1)
             return
         if hidden := self._hidden(chosen, step):
-            viewport.scroll(step * min(hidden, max(1, viewport.rows - 2)))
+            viewport.scroll(step * min(hidden, viewport.page))
             return
         beside = chosen.stop if step > 0 else chosen.start - 1
         if beside >= self._sheets.end:
@@ -179,15 +202,18 @@ class Browser:
             viewport.show(unit.stop - 1, max(0, height - viewport.rows), height)
 
     def _page(self, step: int) -> None:
-        self._viewport.scroll(step * max(1, self._viewport.rows - 1))
+        self._viewport.scroll(step * self._viewport.page)
         self._choose_seen(0 if step < 0 else -1)
 
     def _go_to_end(self, step: int) -> None:
+        if self._sheets.first >= self._sheets.end:
+            return
         if step < 0:
             self._viewport.to_oldest()
+            self._keep(self._sheets.first)
         else:
             self._viewport.to_newest()
-        self._choose_seen(0 if step < 0 else -1)
+            self._keep(self._sheets.end - 1)
 
     def _close(self) -> None:
         """Close the search, if there is one, else go back to the line one writes."""

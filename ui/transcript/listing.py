@@ -1,26 +1,27 @@
 """What was said and done, as far as it is in view; beside it where that is, below it what is searched for."""
 
-from collections.abc import Hashable
 from typing import ClassVar, Final
 
 import urwid
 
 from ui import keys
 from ui.desk import Order
+from ui.transcript import canvases, folding
 from ui.transcript.browsing import Browser
 from ui.transcript.drawing import drawn, plain
+from ui.transcript.find_row import find_row
 from ui.transcript.highlights import Highlights
 from ui.transcript.sheets import Sheets
 from ui.transcript.viewport import Placed, Viewport
 from ui.view import View
-from ui.widgets.row import Part, Size, cut, draw, fit, parts_width, width
+from ui.widgets.row import Part, Size, draw, fit, parts_width
 
 WIDEST: Final = 104
 """Columns past which lines get hard to follow."""
 WHEEL_ROWS: Final = 3
 _WHEEL: Final = {4: -WHEEL_ROWS, 5: WHEEL_ROWS}
-_FOUND_COLUMNS: Final = 14
-"""Columns that the count of matches has."""
+_ROOM_FOR_PIN: Final = 6
+"""Rows from which on one of them says which prompt is answered."""
 _SELECTING: Final = "Select with the mouse. Arrows and PgUp, PgDn scroll; any other key goes back."
 
 
@@ -79,6 +80,11 @@ class TranscriptView(urwid.Widget):
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
         self._scroll(self._viewport, key)
 
+    def jump(self, action: keys.Action) -> None:
+        """Put the prompt before or after what is in view at the top."""
+        self._browser.jump(action)
+        self._invalidate()
+
     def to_oldest(self) -> None:
         """Show the beginning."""
         self._viewport.to_oldest()
@@ -120,7 +126,7 @@ class TranscriptView(urwid.Widget):
                 self._view.desk.reading.selecting = False
 
     def _scroll(self, viewport: Viewport, key: str) -> None:
-        rows = max(1, viewport.rows - 1) if key.startswith("page") else 1
+        rows = viewport.page if key.startswith("page") else 1
         viewport.scroll(-rows if key.endswith("up") else rows)
         self._invalidate()
 
@@ -131,32 +137,32 @@ class TranscriptView(urwid.Widget):
         reading = self._view.desk.reading
         if reading.selecting:
             return self._plain_text(columns, rows)
-        foot = self._find_row(columns) if reading.finding or reading.query else None
-        room = max(1, rows - (foot is not None))
-        text = self._text(columns, room)
-        if foot is None or rows < 2:
+        searching = (reading.finding or bool(reading.query)) and rows > 1
+        text = self._text(columns, rows - searching)
+        if not searching:
             return text
+        foot = find_row(self._browser.line, self._view, columns)
         return urwid.CanvasCombine([(text, None, False), (foot, None, True)])
 
     def _text(self, columns: int, rows: int) -> urwid.CompositeCanvas:
         """Return what is in view with the bar; the same canvas as before when nothing differs."""
         inner = max(1, min(columns - 1, WIDEST))
+        self._viewport.cover = 1 if rows >= _ROOM_FOR_PIN else 0
         placed = self._viewport.layout(inner, rows)
         seen = [self._looks(each, inner) for each in placed]
-        self._sign = self._signs()
-        bar = _thumb(self._sheets.first, self._sheets.end, placed, rows)
-        key = (columns, rows, bar, tuple(self._sign), tuple(each.top for each in placed), *map(id, seen))
+        pinned, self._sign = self._pinned(placed, rows), self._signs()
+        bar = canvases.thumb(self._sheets.first, self._sheets.end, placed, rows)
+        tops = tuple(each.top for each in placed)
+        key = (columns, rows, bar, pinned, tuple(self._sign), tops, *map(id, seen))
         if self._frame is None or self._frame[0] != key:
-            text = _stacked(seen, placed, inner, rows)
+            text = canvases.stacked(seen, placed, inner, rows)
             text.pad_trim_left_right(0, columns - 1 - inner)
+            if pinned:
+                text = urwid.CanvasOverlay(self._pin(pinned, columns - 1), text, 0, 0)
             if self._sign:
                 wide = parts_width(self._sign)
                 text = urwid.CanvasOverlay(draw(self._sign, wide), text, columns - 1 - wide, rows - 1)
-            beside = self._bar(bar, rows)
-            self._frame = (
-                key,
-                urwid.CanvasJoin([(text, None, False, max(1, columns - 1)), (beside, None, False, 1)]),
-            )
+            self._frame = key, canvases.beside(text, self._bar(bar, rows))
         return self._frame[1]
 
     def _looks(self, placed: Placed, columns: int) -> urwid.Canvas:
@@ -168,8 +174,24 @@ class TranscriptView(urwid.Widget):
             nth = match.nth if match and match.position == placed.position else -1
             canvas = self._highlights.of(placed.position, canvas, reading.query, nth)
         if placed.position in self._browser.chosen:
-            canvas = _with_mark(canvas, self._view.glyphs.thumb)
+            canvas = canvases.with_mark(canvas, self._view.glyphs.thumb)
         return canvas
+
+    def _pinned(self, placed: list[Placed], rows: int) -> str:
+        """Return the first line of the prompt that is answered by what stands in the uppermost row."""
+        if not placed or not self._viewport.cover:
+            return ""
+        top = placed[0].position if placed[0].top < 0 else placed[0].position - 1
+        above = self._browser.asked.above(self._sheets.transcript, top + 1)
+        if above is None or above >= placed[0].position:
+            return ""
+        block = self._sheets.thing(above)
+        return folding.haystack(block).partition("\n")[0]
+
+    def _pin(self, prompt: str, columns: int) -> urwid.CompositeCanvas:
+        glyphs = self._view.glyphs
+        parts: list[Part] = [("brand", f"{glyphs.prompt} "), ("prompt", prompt)]
+        return draw(fit(parts, [("dim", f" {glyphs.ellipsis} ")], columns, glyphs.ellipsis), columns)
 
     def _signs(self) -> list[Part]:
         """Return what stands at the end of the last row: whether there is more below."""
@@ -178,84 +200,23 @@ class TranscriptView(urwid.Widget):
         if self._viewport.following:
             self._newest = newest
             return []
-        key = self._view.keymap.shown("newest")
-        if self._newest[0] is newest[0] and self._newest[1] == newest[1]:
-            return [("dim", f" {key} ")]
-        return [("chosen", f" new below: {key} ")]
+        same = self._newest[0] is newest[0] and self._newest[1] == newest[1]
+        said = f" {'more' if same else 'new'} below: {self._view.keymap.shown('newest')} "
+        return [(None, "  "), ("chosen", said)]
 
     def _bar(self, thumb: tuple[int, int], rows: int) -> urwid.CompositeCanvas:
         top, height = thumb
         glyphs = self._view.glyphs
-        signs = [glyphs.thumb if top <= row < top + height else glyphs.trough for row in range(rows)]
-        return draw_rows(signs, "dim")
-
-    def _find_row(self, columns: int) -> urwid.CompositeCanvas:
-        """Return the row below the transcript: what is searched for, and how often it was found."""
-        reading = self._view.desk.reading
-        search = reading.search
-        count = f"{search.at + 1:,}/{search.total:,}" if search.total else "no match" if search.query else ""
-        role = "dim" if search.total or not search.query else "warning"
-        room = max(1, columns - 3 - _FOUND_COLUMNS)
-        if reading.finding:
-            line = self._browser.line.render((room,), True)
-        else:
-            line = draw([(None, cut(search.query, room, self._view.glyphs.ellipsis))], room)
-        right = draw([(None, " " * max(0, _FOUND_COLUMNS - width(count))), (role, count)], _FOUND_COLUMNS)
-        return urwid.CanvasJoin(
-            [
-                (draw([("brand", "/ ")], 2), None, False, 2),
-                (line, None, True, room),
-                (right, None, False, max(1, columns - 2 - room)),
-            ]
-        )
+        signs = (glyphs.thumb if top <= row < top + height else glyphs.trough for row in range(rows))
+        return canvases.column(list(signs), "dim")
 
     def _plain_text(self, columns: int, rows: int) -> urwid.CompositeCanvas:
         """Return nothing but text, for the terminal's own selection."""
-        placed = self._selection.layout(columns, max(1, rows - 1))
-        text = _stacked(
-            [self._plain.canvas(each.position, columns) for each in placed], placed, columns, max(1, rows - 1)
-        )
+        room = max(1, rows - 1)
+        placed = self._selection.layout(columns, room)
+        seen = [self._plain.canvas(each.position, columns) for each in placed]
+        text = canvases.stacked(seen, placed, columns, room)
         if rows < 2:
             return text
         hint = draw(fit([("dim", _SELECTING)], [], columns, self._view.glyphs.ellipsis), columns)
         return urwid.CanvasCombine([(text, None, False), (hint, None, False)])
-
-
-def draw_rows(rows: list[str], role: str) -> urwid.CompositeCanvas:
-    """Draw rows that are all as wide as the first."""
-    texts = [row.encode("utf-8") for row in rows]
-    attributes: list[list[tuple[Hashable, int]]] = [[(role, len(text))] for text in texts]
-    return urwid.CompositeCanvas(urwid.TextCanvas(texts, attributes, maxcol=width(rows[0])))
-
-
-def _stacked(
-    seen: list[urwid.Canvas], placed: list[Placed], columns: int, rows: int
-) -> urwid.CompositeCanvas:
-    if not seen:
-        return urwid.CompositeCanvas(urwid.SolidCanvas(" ", columns, rows))
-    text = urwid.CanvasCombine([(canvas, None, False) for canvas in seen])
-    text.pad_trim_top_bottom(min(0, placed[0].top), 0)
-    text.pad_trim_top_bottom(0, rows - text.rows())
-    return text
-
-
-def _with_mark(canvas: urwid.Canvas, mark: str) -> urwid.CompositeCanvas:
-    """Return a block with a bar at its left, which has a margin there."""
-    above = next((at for at, row in enumerate(canvas.text) if row.strip()), 0)
-    bar = draw_rows([" "] * above + [mark] * (canvas.rows() - above), "mark")
-    rest = urwid.CompositeCanvas(canvas)
-    rest.pad_trim_left_right(-1, 0)
-    return urwid.CanvasJoin([(bar, None, False, 1), (rest, None, False, rest.cols())])
-
-
-def _thumb(first: int, end: int, placed: list[Placed], rows: int) -> tuple[int, int]:
-    """Return where the thumb of the bar begins, and its rows; counted in blocks: rows are not known."""
-    seen = len(placed)
-    whole = seen == end - first and placed and placed[0].top >= 0
-    if not placed or (whole and placed[-1].top + placed[-1].rows <= rows):
-        return 0, 0
-    height = max(1, min(rows - 1, round(rows * seen / (end - first))))
-    above, below = placed[0].position - first, end - 1 - placed[-1].position
-    if not above and not below:  # within one or few high blocks
-        above, below = -placed[0].top, placed[-1].top + placed[-1].rows - rows
-    return round((rows - height) * above / max(1, above + below)), height

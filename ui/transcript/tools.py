@@ -29,6 +29,12 @@ _TOOL_WORD: Final = {"error": "failed", "denied": "denied", "partial": "partial"
 
 _OUTPUT_LINES: Final = 300
 """Lines of an output that are laid out: 5 ms."""
+_LEFT_OUT: Final = re.compile(r"^… [\d,]+ characters (?:left out|more)$", re.MULTILINE)
+"""What stands in an output in the place of what was cut."""
+_FEW_LINES: Final = 3
+"""Lines of an output that are not worth to be counted."""
+_ROOMY: Final = 60
+"""Columns from which on a call says more than what it does and how it ended."""
 _PROGRESS: Final = re.compile(r"(\d+) of (\d+) done(?:, now: (.*))?")
 
 
@@ -80,24 +86,42 @@ def _printed(line: str) -> Callable[[int], Content]:
 
 
 def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
-    glyphs = view.glyphs
-
     def content(columns: int) -> Content:
+        if block.asking:
+            sign: Part = ("ask", f"  {view.glyphs.running[0]} ")
+            return [sign, *_subject(block, view.glyphs)], [("ask", " waits for you ")]
         if block.status is None:
-            sign: Part = ("chrome", f"  {glyphs.running[view.phase]} ")
-            since = block.started_at
-            took = "" if since is None else figures.clock(view.clock() - since)
+            sign = ("chrome", f"  {view.glyphs.running[view.phase]} ")
         else:
-            sign = (_TOOL_ROLE[block.status], f"  {glyphs.tool[block.status]} ")
-            # of a call that was given up nobody knows how long it ran
-            known = block.duration_ms or block.status != "cancelled"
-            took = figures.duration(block.duration_ms) if known else ""
-        more = "+" if block.status is None and block.longer else " "
-        left = [sign, *_subject(block, glyphs)]
-        right: list[Part] = [("dim", f" {took:>7}{more}")]
-        if block.status in _TOOL_WORD:
-            right.insert(0, (_TOOL_ROLE[block.status], _TOOL_WORD[block.status]))
-        right[:0] = _changes(block)
-        return left, right
+            sign = (_TOOL_ROLE[block.status], f"  {view.glyphs.tool[block.status]} ")
+        beside = _beside(block) if columns >= _ROOMY else []
+        took = f" {_took(block, view):>7}{'+' if block.status is None and block.longer else ' '}"
+        return [sign, *_subject(block, view.glyphs)], [
+            *beside,
+            *_changes(block),
+            *_word(block),
+            ("dim", took),
+        ]
 
     return content
+
+
+def _took(block: ToolBlock, view: View) -> str:
+    if block.status is None:
+        return "" if block.started_at is None else figures.clock(view.clock() - block.started_at)
+    # of a call that was given up nobody knows how long it ran
+    known = block.duration_ms or block.status != "cancelled"
+    return figures.duration(block.duration_ms) if known else ""
+
+
+def _word(block: ToolBlock) -> list[Part]:
+    return [(_TOOL_ROLE[block.status], _TOOL_WORD[block.status])] if block.status in _TOOL_WORD else []
+
+
+def _beside(block: ToolBlock) -> list[Part]:
+    """Return what is good to know where there is room: who allowed it, and how much there is to unfold."""
+    said = [block.decision] if block.decision else []
+    lines = block.output.count("\n") + 1
+    if lines > _FEW_LINES and not block.diff:
+        said.append(f"{lines:,}{'+' if _LEFT_OUT.search(block.output) else ''} lines")
+    return [("dim", "  ".join(said) + " ")] if said else []

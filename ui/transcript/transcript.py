@@ -18,6 +18,7 @@ from ui.transcript.blocks import (
     ThoughtBlock,
     ToolBlock,
 )
+from ui.transcript.bound import Room, size
 from ui.transcript.pieces import Cutter
 
 # Terminals disagree about the width of joined emoji; without joiners and selectors all agree.
@@ -49,6 +50,12 @@ class Transcript:
     _cleaner: StreamCleaner = field(default_factory=StreamCleaner)
     _cutter: Cutter | None = None
     """Of the open answer."""
+    room: Room = field(default_factory=Room)
+    """How much is kept."""
+    session: str = ""
+    """Its id, to say where all of it is."""
+    _forgotten: int = 0
+    """Lines that are not kept any more."""
     _tail: int = -1
     """Where the last block of the open answer stands; notes may stand below it."""
 
@@ -57,6 +64,7 @@ class Transcript:
         self.close()
         blocks = prompts.blocks(steady(prompt))
         self.blocks += blocks
+        self._bound(prompt)
         self.foldable = self.foldable or any(map(folding.foldable, blocks))
 
     def say(self, text: str) -> None:
@@ -72,6 +80,7 @@ class Transcript:
             self._open = "answer"
             self._cutter = Cutter()
         self._add(self._cleaner.feed(piece))
+        self._bound(piece)
 
     def think(self, piece: str, now: float | None) -> None:
         """Add a piece of a thought; it goes on until something else happens."""
@@ -79,6 +88,7 @@ class Transcript:
             self.close()
             self._open = "thought"
         self._add_thought(self._cleaner.feed(piece), now)
+        self._bound(piece)
 
     def close(self) -> None:
         """End the message or the thought that is being streamed."""
@@ -97,6 +107,18 @@ class Transcript:
         block = ToolBlock(name, summary, now, first=not self._last_is(ToolBlock, ThoughtBlock))
         self.blocks.append(block)
         self.running[call_id] = block
+
+    def ask_about(self, tool: str) -> None:
+        """Let a running call wait for the person's answer."""
+        if (block := self._running_of(tool)) is not None:
+            block.asking = True
+            block.revision += 1
+
+    def decide(self, tool: str, decision: str, now: float | None) -> None:
+        """Let the call go on that waited; its clock begins anew, for nothing ran before."""
+        if (block := self._running_of(tool)) is not None and block.asking:
+            block.asking, block.decision, block.started_at = False, decision, now
+            block.revision += 1
 
     def print_tool(self, call_id: str, tail: tuple[str, ...]) -> None:
         """Give a running call the last lines that it printed."""
@@ -121,13 +143,15 @@ class Transcript:
         block = self.running.pop(call_id)
         block.status, block.duration_ms = status, duration_ms
         block.output, block.detail, block.diff = output, detail, diff
-        block.tail = ()
+        block.tail, block.asking = (), False
+        self._bound(output + detail)
         self.foldable = self.foldable or folding.foldable(block)
         block.revision += 1
 
     def note(self, level: Level, text: str, next_step: str = "") -> None:
         """Add a note, below a message that is being streamed."""
         self.blocks.append(NoteBlock(level, text, next_step, first=not self._last_is(NoteBlock)))
+        self._bound(text)
 
     def note_attempt(self, text: str, *, again: bool) -> None:
         """Note that a request failed; `again`: it is the one noted last, and one note is enough for it."""
@@ -144,6 +168,29 @@ class Transcript:
         for call_id, block in list(self.running.items()):
             said = "\n".join(block.tail)
             self.finish_tool(call_id, block.name, "cancelled", 0, said, said)
+
+    def _bound(self, added: str) -> None:
+        """Let the oldest go when there is too much, and say so where it was."""
+        if self.room.takes(added.count("\n") + (self._open is None), len(added)):
+            return
+        gone, lines = self.room.excess(self.blocks)
+        if gone > 1:
+            known = size(self.blocks[0])[0] if self._forgotten else 0  # the note that stands there already
+            self._forgotten += lines - known
+            self.blocks[:gone] = [self._forgotten_note()]
+            self.dropped += gone - 1
+            self._tail -= gone - 1
+
+    def _forgotten_note(self) -> NoteBlock:
+        log = (
+            f"sessions/{self.session}.jsonl in Fido's state directory"
+            if self.session
+            else "The session's log"
+        )
+        return NoteBlock("info", f"{self._forgotten:,} earlier lines are not kept here.", f"{log} has them.")
+
+    def _running_of(self, tool: str) -> ToolBlock | None:
+        return next((block for block in reversed(self.running.values()) if block.name == tool), None)
 
     def _last_is(self, *kinds: type[Block]) -> bool:
         return bool(self.blocks) and isinstance(self.blocks[-1], kinds)

@@ -55,6 +55,8 @@ class Viewport:
         self.following = True
         self.columns = self.rows = 1
         """The size it was seen in."""
+        self.cover = 0
+        """Rows at the top that something may lie over: what is to be seen is put below them."""
 
     def layout(self, columns: int, rows: int) -> list[Placed]:
         """Return what is seen, from top to bottom."""
@@ -80,14 +82,23 @@ class Viewport:
             self.layout(self.columns, self.rows)
 
     def show(self, position: int, top: int, bottom: int, margin: int = 0) -> None:
-        """Bring the rows `top` to `bottom` of a thing into view; `margin` rows around if they were not."""
+        """Bring the rows `top` to `bottom` of a thing into view, with `margin` rows if they were not."""
         seen = (each for each in self.layout(self.columns, self.rows) if each.position == position)
-        if any(each.top + top >= 0 and each.top + bottom <= self.rows for each in seen):
+        if any(each.top + top >= self.cover and each.top + bottom <= self.rows for each in seen):
             return
-        if (position, top) < self._here():
-            self._put(position, top - margin)
+        if (position, top - self.cover) < self._here():
+            self._put(position, top - max(margin, self.cover))
         else:
-            self._put(position, min(top, bottom + margin - self.rows))
+            self._put(position, min(top - self.cover, bottom + margin - self.rows))
+
+    @property
+    def page(self) -> int:
+        """Rows that PgUp and PgDn scroll: what was the last row is seen again."""
+        return max(1, self.rows - 1 - self.cover)
+
+    def go_to(self, position: int) -> None:
+        """Put a thing at the top."""
+        self._put(position, 0)
 
     def to_oldest(self) -> None:
         """Show the beginning."""
