@@ -1,4 +1,4 @@
-"""Becomes a program that has the terminal for itself: `python -I -m ui.composer.handover PPID PROGRAM WORD...`.
+"""Becomes a program that has the terminal for itself: `-m ui.composer.handover PPID PROGRAM ARGUMENT...`.
 
 It is a group of its own, so that its Ctrl-C and Ctrl-Z are its own; and it ends with who started it.
 """

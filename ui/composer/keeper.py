@@ -26,7 +26,8 @@ class Keeper:
         self._view = view
         self._composer = composer
         self._loop = loop
-        self._slot: Slot | None = None
+        self.slot: Slot | None = None
+        """Where it is kept; None when this screen keeps nothing."""
         self._left: list[Kept] = []
         self._written = Kept()
         self._timer: asyncio.TimerHandle | None = None
@@ -35,11 +36,11 @@ class Keeper:
         """Take the slot of this run, if it is free, and show the draft that is found. `root`: of all runs."""
         if not run.drafts:
             return
-        self._slot = Slot.open(Path(run.drafts), run.workspace, run.id)
-        if self._slot is None:
+        self.slot = Slot.open(Path(run.drafts), run.workspace, run.id)
+        if self.slot is None:
             return
-        self._written = mine = self._slot.read()
-        orphans = self._slot.orphans({each.id for each in live_runs(root, run.workspace)})
+        self._written = mine = self.slot.read()
+        orphans = self.slot.orphans({each.id for each in live_runs(root, run.workspace)})
         self._left = [kept for kept in (*orphans, mine) if kept.queue or kept.sending]
         found = joined([*(kept.draft for kept in orphans), mine.draft]) if orphans else mine.draft
         if self._composer().editor.edit_text:
@@ -50,7 +51,7 @@ class Keeper:
             self._say("Here is what was not sent when Fido ended.")
         self.look()
         self._write()
-        self._slot.forget_orphans()
+        self.slot.forget_orphans()
 
     def settle(self) -> None:
         """Queue what was queued in this session; what was meant for another one joins the draft, unsent."""
@@ -70,7 +71,7 @@ class Keeper:
 
     def look(self, *, urgent: bool = False) -> None:
         """See whether anything has changed; write it soon, or at once when it is about to be sent."""
-        if self._slot is None or (self._timer is not None and not urgent):
+        if self.slot is None or (self._timer is not None and not urgent):
             return
         if urgent:
             self._write()
@@ -79,7 +80,7 @@ class Keeper:
 
     def end(self, *, left: bool) -> None:
         """Write the last; when the person has left, the draft alone: the queue they were told of."""
-        if self._slot is None:
+        if self.slot is None:
             return
         if left:
             self._left, self._view.desk.sending = [], None
@@ -89,8 +90,8 @@ class Keeper:
             self._write()
         if self._timer is not None:
             self._timer.cancel()
-        self._slot.close()
-        self._slot = None
+        self.slot.close()
+        self.slot = None
 
     def _now(self) -> Kept:
         """Return what is worth keeping; what was found and has no session yet stays as it was."""
@@ -108,13 +109,13 @@ class Keeper:
 
     def _write(self) -> None:
         self._timer = None
-        if self._slot is not None and (now := self._now()) != self._written:
+        if self.slot is not None and (now := self._now()) != self._written:
             self._put(now)
 
     def _put(self, kept: Kept) -> None:
-        assert self._slot is not None
+        assert self.slot is not None
         try:
-            self._slot.write(kept)
+            self.slot.write(kept)
         except OSError as error:
             log.warning("the draft is not kept: %s", error)
         self._written = kept

@@ -98,6 +98,10 @@ class Slot:
         """Leave; a slot in which nothing is kept goes."""
         if not self.read():
             _remove(self._folder)
+        self.release()
+
+    def release(self) -> None:
+        """Let another screen have what is kept here."""
         os.close(self._lock_fd)
 
 
