@@ -97,12 +97,23 @@ def test_two_interrupts_leave_when_nothing_runs() -> None:
     desk, state = Desk(), idle()
     assert desk.interrupt(state, 10.0) == []
     assert desk.message is not None
+    desk.seen()
     assert desk.interrupt(state, 10.0 + LEAVE_WINDOW_S / 2) == ["leave"]
+
+
+def test_interrupts_that_waited_together_do_not_leave() -> None:
+    desk, state = Desk(), idle()
+    desk.seen()
+    assert desk.interrupt(state, 10.0) == []
+    assert desk.interrupt(state, 10.0) == []
+    desk.seen()
+    assert desk.interrupt(state, 10.1) == ["leave"]
 
 
 def test_two_slow_interrupts_do_not_leave() -> None:
     desk, state = Desk(), idle()
     desk.interrupt(state, 10.0)
+    desk.seen()
     assert desk.interrupt(state, 10.0 + 2 * LEAVE_WINDOW_S) == []
 
 
@@ -111,6 +122,7 @@ def test_the_first_interrupt_of_a_turn_stops_it_and_a_stuck_one_can_be_left() ->
     assert desk.interrupt(state, 10.0) == [CancelTurn()]
     assert desk.message is None
     assert desk.interrupt(state, 10.1) == [CancelTurn()]
+    desk.seen()
     assert desk.interrupt(state, 10.2) == ["leave"]
 
 
@@ -119,6 +131,7 @@ def test_two_interrupts_leave_a_turn_whose_agent_does_not_answer() -> None:
     state.cut_off = True
     assert desk.interrupt(state, 10.0) == [CancelTurn()]
     desk.failed(CancelTurn(), "no_answer", SILENT, "")
+    desk.seen()
     assert desk.interrupt(state, 11.0) == ["leave"]
 
 
@@ -190,7 +203,7 @@ def test_an_unknown_command_is_named_and_not_used_up() -> None:
 
 @pytest.mark.parametrize(
     ("line", "meant"),
-    [("/plam", "/plan"), ("/und", "/undo"), ("/undo it", "/undo"), ("/exi", "/quit"), ("/xyz", "F1")],
+    [("/plam", "/plan"), ("/und", "/undo"), ("/undo it", "/undo"), ("/quti", "/quit"), ("/xyz", "F1")],
 )
 def test_the_command_that_was_probably_meant_is_named(line: str, meant: str) -> None:
     desk = Desk()

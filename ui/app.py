@@ -35,6 +35,7 @@ from ui.outlet import Outlet, own_terminal
 from ui.pointer import Event, point
 from ui.screen import Screen
 from ui.state import ViewState, apply, rebuild
+from ui.sweeping import Sweeping
 from ui.terminal import Terminal, suspend_group
 from ui.view import View
 from ui.widgets.row import Size
@@ -72,9 +73,10 @@ class App:
         answers = Answers(self._see_background)
         fd = own_terminal()
         outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._draw_soon)
-        self._terminal = Terminal(answers, outlet)
+        self._terminal = Terminal(answers, outlet, self._drawn)
         self._terminal.ascii_only = glyphs is theme.ASCII
         self._attention = Attention(self._view)
+        self._sweeping = Sweeping(loop)
         self._background = palettes.told_by_environment(os.environ)
         self._main = urwid.MainLoop(
             self._screen,
@@ -149,6 +151,7 @@ class App:
             match kind:
                 case "snapshot":
                     rebuild(state, source, facts, now)
+                    self._sweeping.set_aside()
                 case "fact":
                     for fact in facts:
                         apply(state, fact, now, source)
@@ -234,6 +237,10 @@ class App:
         if self._terminal.started:  # else an editor has the terminal
             self._main.draw_screen()
         self._expect_change()
+
+    def _drawn(self) -> None:
+        self._view.desk.seen()
+        self._sweeping.drawn()
 
     def _expect_change(self) -> None:
         """Plan the next frame, when something on the screen changes with time alone."""

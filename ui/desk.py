@@ -121,6 +121,8 @@ class Desk:
     """Jobs that are asked to end, as a person calls them, by process."""
     _turn_seen: int = 0
     _leave_until: float = float("-inf")
+    _leave_seen: bool = False
+    """Whether the person was shown that once more leaves."""
     _dropped: int = 0
     """How many queued messages the person was told that leaving drops."""
 
@@ -210,9 +212,9 @@ class Desk:
         stops = state.conversation.busy and not self.stopping and not state.cut_off
         if self.overlay is not None or stops:
             return self.cancel(state)
-        if now < self._leave_until:
+        if now < self._leave_until and self._leave_seen:
             return ["leave"]
-        self._leave_until = now + LEAVE_WINDOW_S
+        self._leave_until, self._leave_seen = now + LEAVE_WINDOW_S, False
         dropped = f" {self._unsent}." if self.outbox else ""
         self.message = Message("info", f"Press {keys.shown('interrupt')} again to leave.{dropped}")
         return self.cancel(state)
@@ -226,6 +228,10 @@ class Desk:
         size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
         self.message = Message("info", f"Copied {size}, if the terminal allows it.")
         return [Copy(text)]
+
+    def seen(self) -> None:
+        """Note that what is said was drawn: keys that waited together are no answer to it."""
+        self._leave_seen = True
 
     def settle(self, order: SettleAsk) -> list[Order]:
         """Answer an ask, once."""

@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import termios
+from collections.abc import Callable
 from typing import Final
 
 import urwid
@@ -43,7 +44,7 @@ class Terminal(urwid.display.raw.Screen):
     It never waits for the terminal: not for answers, and not for room when it writes.
     """
 
-    def __init__(self, answers: Answers, outlet: Outlet | None = None) -> None:
+    def __init__(self, answers: Answers, outlet: Outlet | None, on_drawn: Callable[[], None]) -> None:
         """`outlet`: where frames go without waiting; None: standard output, as it is."""
         output = sys.stdout if outlet is None else outlet
         super().__init__(output=output, bracketed_paste_mode=True, focus_reporting=True, extended_keys=True)
@@ -53,15 +54,40 @@ class Terminal(urwid.display.raw.Screen):
         self.pastes = Pastes()
         self._answers = answers
         self._outlet = outlet
+        self._on_drawn = on_drawn
+        self._frame: list[str] | None = None
+        """What was written of a frame that is being drawn."""
+        self._cursor: tuple[int, int] | None = None
+        # Who does not know it ignores it, and an answer that it is unknown may be late or lost.
+        self.modes.synchronized_output = True
 
     def write(self, data: str) -> None:
         """Write to the terminal; to one that knows ASCII alone, something of the same width."""
-        super().write(in_ascii(data) if self.ascii_only else data)
+        if self._frame is not None:
+            self._frame.append(data)
+        else:
+            super().write(in_ascii(data) if self.ascii_only else data)
+
+    def flush(self) -> None:
+        """Write what is to be written, but for a frame that is not whole yet."""
+        if self._frame is None:
+            super().flush()
 
     def draw_screen(self, size: tuple[int, int], canvas: urwid.Canvas) -> None:
-        """Draw a frame, unless the terminal has not read the one before."""
-        if self._outlet is None or not self._outlet.full:
+        """Draw a frame, unless nothing is new in it or the terminal has not read the one before."""
+        if self._outlet is not None and self._outlet.full:
+            return
+        before = None if self.screen_buf is None else self._drawn_rows
+        self._frame = []
+        try:
             super().draw_screen(size, canvas)
+        finally:
+            frame, self._frame = self._frame, None
+        if before != self._drawn_rows or canvas.cursor != self._cursor:
+            self._cursor = canvas.cursor
+            self.write("".join(frame))
+            self.flush()
+        self._on_drawn()
 
     def tell(self, sequence: str) -> None:
         """Write what is no part of a frame."""
