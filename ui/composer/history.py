@@ -82,22 +82,28 @@ class Search:
         self.history = history
         self.pattern: re.Pattern[str] | None = None
         """Matches each word that is searched for; None when there is none."""
-        self.matching = history.prompts
+        self.matching: Sequence[str] = history.prompts
         """The prompts that hold all words, the newest first."""
         self.chosen_at = 0
-        self._words: list[str] = []
+        self._query = ""
 
     def look_for(self, query: str) -> None:
         """Search for something else; the newest match is chosen."""
-        if query.split() != self._words:
-            self._words, self.chosen_at = query.split(), 0
-            self.again()
+        before, self._query = self._query, query
+        if query.split() != before.split():
+            self.chosen_at = 0
+            self._narrow(self.matching if query.startswith(before) else self.history.prompts)
 
     def again(self) -> None:
         """Search once more: there may be other prompts by now."""
-        either_case = not any(map(str.isupper, "".join(self._words)))
-        words = [re.compile(re.escape(word), re.IGNORECASE if either_case else 0) for word in self._words]
-        self.matching = [each for each in self.history.prompts if all(word.search(each) for word in words)]
+        self._narrow(self.history.prompts)
+
+    def _narrow(self, prompts: Sequence[str]) -> None:
+        either_case = not any(map(str.isupper, self._query))
+        words = [
+            re.compile(re.escape(word), re.IGNORECASE if either_case else 0) for word in self._query.split()
+        ]
+        self.matching = [each for each in prompts if all(word.search(each) for word in words)]
         joined = "|".join(word.pattern for word in words)
         self.pattern = re.compile(joined, words[0].flags) if words else None
         self.chosen_at = max(0, min(self.chosen_at, len(self.matching) - 1))

@@ -14,8 +14,6 @@ from ui.view import View
 from ui.widgets.row import Content, Part, Size, cut, draw, fit, parts_width, width
 
 _HEADS: Final = {"file": "Files", "command": "Commands", "word": "Running in the background"}
-_EXCERPT: Final = 400
-"""Characters of a prompt that may be drawn."""
 _BEFORE_MATCH: Final = 24
 """Characters that stand before the first match when a prompt is too long to begin with its beginning."""
 _NAMES: Final = 3 / 5
@@ -147,9 +145,8 @@ class Popup(urwid.Widget):
             return [(([("dim", f"  {loading if is_loading else nothing}")], []), None)]
         # The newest stands next to the line: up is older.
         self._shown = list(reversed(self._window(search.chosen_at, len(search.matching), room)))
-        rows = [
-            _excerpt(search.matching[at], search.pattern, self._view.glyphs.ellipsis) for at in self._shown
-        ]
+        ellipsis, found = self._view.glyphs.ellipsis, [search.matching[at] for at in self._shown]
+        rows = [_excerpt(prompt, search.pattern, columns, ellipsis) for prompt in found]
         return self._with_marks(rows, search.chosen_at)
 
     def _with_marks(self, rows: Sequence[list[Part]], chosen: int) -> list[tuple[Content, str | None]]:
@@ -179,13 +176,13 @@ def _described(choices: Sequence[Choice], columns: int) -> list[list[Part]]:
     return rows
 
 
-def _excerpt(prompt: str, pattern: re.Pattern[str] | None, ellipsis: str) -> list[Part]:
+def _excerpt(prompt: str, pattern: re.Pattern[str] | None, columns: int, ellipsis: str) -> list[Part]:
     """Return the part of a prompt that holds the first match, on one line, matches lit."""
     first = pattern.search(prompt) if pattern is not None else None
     start = (
         max(0, first.start() - _BEFORE_MATCH) if first is not None and first.end() > 2 * _BEFORE_MATCH else 0
     )
-    text = cleaned.line(prompt[start : start + _EXCERPT], _EXCERPT)
+    text = cleaned.line(prompt[start : start + columns + 1], columns)
     text = f"{ellipsis}{text}" if start else text
     found = pattern.finditer(text) if pattern is not None else ()
     return _lit(text, {at for each in found for at in range(*each.span())}, None, "found")
