@@ -2,7 +2,7 @@
 
 import pytest
 
-from ipc.messages import StartTurn, UndoTurn
+from ipc.messages import ScreenConfigured, StartTurn, UndoTurn
 from tests.fakes.facts import finished, session
 from tests.fakes.screen import Desktop
 from ui import keys
@@ -48,15 +48,40 @@ def test_a_space_in_front_sends_it_as_it_is() -> None:
     assert desk.orders == [StartTurn(prompt=" /tmp is full")]
 
 
-def test_help_lists_every_command() -> None:
-    desk = Desktop(80, 60).press("f1")
-    for command, does in keys.LOCAL_COMMANDS.items():
-        assert command in desk.text
-        assert does in desk.words
+def read_through(desk: Desktop) -> str:
+    """Every word of what lies over the screen, scrolled to its end."""
+    seen = desk.words
+    for _ in range(60):
+        seen += " " + desk.press("down").words
+    return seen
 
 
-def test_help_lists_keys_and_commands() -> None:
-    desk = Desktop(80, 40).press("?")
+@pytest.mark.parametrize(("columns", "rows"), [(80, 60), (80, 24), (60, 24)])
+def test_help_lists_every_command_and_every_key_in_its_place(columns: int, rows: int) -> None:
+    help_ = read_through(Desktop(columns, rows).press("f1"))
+    for command in keys.LOCAL_COMMANDS:
+        assert f"{command} " in help_
+    for head in (*keys.PLACES.values(), "Editing", "Commands"):
+        assert head in help_
+    for binding in keys.BINDINGS:
+        assert binding.shown.split(",")[0] in help_
+
+
+@pytest.mark.parametrize("columns", [120, 200])
+def test_help_stands_in_two_columns_where_there_is_room(columns: int) -> None:
+    desk = Desktop(columns, 60).press("?")
+    assert "Writing" in desk.line_with("In the transcript")
     for text in ("Ctrl-C", "Alt-Enter", "/plan clear", "/quit"):
         assert text in desk.text
     assert "Keys and commands" not in desk.press("esc").text
+
+
+def test_help_names_the_keys_that_the_person_has_chosen() -> None:
+    desk = Desktop(80, 60).tell(ScreenConfigured(keys={"fold": ("f8",)})).press("f1")
+    assert "F8" in desk.line_with("thoughts, outputs")
+
+
+def test_a_page_is_no_higher_than_what_is_on_it() -> None:
+    desk = Desktop(100, 50).tell(session()).type("/jobs").press("esc", "enter")
+    assert "Nothing runs" in desk.text
+    assert sum("│" in line.split("Fido")[0][:4] for line in desk.lines) < 10

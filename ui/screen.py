@@ -11,6 +11,7 @@ from ui.composer.completer import Completer
 from ui.composer.composer import PLACEHOLDER, Composer
 from ui.composer.popup import Popup
 from ui.transcript.listing import TranscriptView
+from ui.transcript.rule import Rule
 from ui.view import View
 from ui.widgets import activity_bar, header, help_page, plan_panel, status_line
 from ui.widgets.approval import AskForm
@@ -81,7 +82,7 @@ class Screen(urwid.Widget):
         self._status = self._row(
             lambda columns: status_line.status_line(view, columns, self._around(columns))
         )
-        self._rule = urwid.AttrMap(urwid.Divider(view.glyphs.rule), "rule")
+        self._rule = Rule(view, self.transcript.below, self.transcript.to_newest)
         self._bar = urwid.AttrMap(urwid.SolidFill(view.glyphs.bar), "rule")
 
     def changed(self) -> None:

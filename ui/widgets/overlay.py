@@ -1,53 +1,84 @@
-"""What lies over the rest of the screen for a moment: its frame, pages of text, and the help."""
+"""What lies over the rest of the screen for a moment: its frame, and pages that scroll."""
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, NamedTuple
 
 import urwid
+from urwid.widget.widget import AbstractFlowWidget
 
-from ui import keys
 from ui.theme import Glyphs
 from ui.widgets.row import Part, ScrolledPage, Size
 
 WIDEST: Final = 96
 """Columns past which lines get hard to read."""
+_AROUND: Final = 2
+"""Rows of the screen that stay in sight: the header and the status line."""
+_FRAME: Final = 2
 
 
-class TextPage(urwid.WidgetWrap[urwid.Pile]):
-    """A head over a text that scrolls; the text is asked for anew at every frame."""
+class Page(urwid.WidgetWrap[urwid.Pile]):
+    """A head over something that scrolls."""
 
     no_cache: ClassVar[list[str]] = ["render"]
 
-    def __init__(self, head: str, markup: Callable[[], list[Part]], glyphs: Glyphs) -> None:
-        self._markup = markup
-        self._text = urwid.Text("")
-        self._page = ScrolledPage(self._text, glyphs)
+    def __init__(self, head: str, body: AbstractFlowWidget, glyphs: Glyphs) -> None:
+        self.body = body
+        self._page = ScrolledPage(body, glyphs)
         title = urwid.Text(("strong", head), wrap=urwid.CLIP)
-        super().__init__(urwid.Pile([(urwid.PACK, title), (urwid.WEIGHT, 1, self._page)]))
+        gap = (urwid.GIVEN, 1, urwid.SolidFill(" "))
+        super().__init__(urwid.Pile([(urwid.PACK, title), gap, (urwid.WEIGHT, 1, self._page)]))
 
-    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        self._text.set_text(self._markup())
-        return super().render(size, focus)
+    def rows_wanted(self, columns: int) -> int:
+        """Return the rows of all of it."""
+        return self.body.rows((max(1, columns - 1),)) + 2
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
         self._page.scroll(key)
 
 
-def overlay_box(columns: int, rows: int) -> tuple[int, int, int, int]:
-    """Return left, top, columns and rows of what is inside the frame on a screen of this size."""
-    width, height = _framed(columns, rows)
-    return (columns - width) // 2 + 2, (rows - height) // 2 + 1, width - 3, height - 2
+class TextPage(Page):
+    """A page of text, which is asked for anew at every frame."""
+
+    def __init__(self, head: str, markup: Callable[[], list[Part]], glyphs: Glyphs) -> None:
+        self._markup = markup
+        self._text = urwid.Text("")
+        super().__init__(head, self._text, glyphs)
+
+    def rows_wanted(self, columns: int) -> int:
+        self._text.set_text(self._markup())
+        return super().rows_wanted(columns)
+
+    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
+        self._text.set_text(self._markup())
+        return super().render(size, focus)
 
 
-def overlaid(body: urwid.Canvas, box: urwid.Widget, glyphs: Glyphs) -> urwid.Canvas:
-    """Return `body` with a framed `box` over its middle."""
-    columns, rows = body.cols(), body.rows()
-    width, height = _framed(columns, rows)
+class Box(NamedTuple):
+    """A place on the screen, without the frame around it."""
+
+    left: int
+    top: int
+    columns: int
+    rows: int
+
+
+def overlay_box(size: Size, overlay: urwid.Widget, widest: int) -> Box:
+    """Return where an overlay lies; it is no higher than what is in it."""
+    columns, rows = size
+    width = min(columns, widest)
+    most = rows - _AROUND if rows > 8 else rows
+    wanted = overlay.rows_wanted(width - 3) if isinstance(overlay, Page) else most
+    height = max(_FRAME + 1, min(most, wanted + _FRAME))
+    return Box((columns - width) // 2 + 2, (rows - height) // 2 + 1, width - 3, height - _FRAME)
+
+
+def overlaid(body: urwid.Canvas, widget: urwid.Widget, box: Box, glyphs: Glyphs) -> urwid.Canvas:
+    """Return `body` with a framed widget over it."""
     rule, side = glyphs.rule, glyphs.bar
     corners = glyphs.corners
     framed = urwid.LineBox(
-        urwid.Padding(box, left=1),
+        urwid.Padding(widget, left=1),
         tline=rule,
         bline=rule,
         lline=side,
@@ -57,21 +88,5 @@ def overlaid(body: urwid.Canvas, box: urwid.Widget, glyphs: Glyphs) -> urwid.Can
         blcorner=corners[2],
         brcorner=corners[3],
     )
-    top = framed.render((width, height), True)
-    return urwid.CanvasOverlay(top, body, (columns - width) // 2, (rows - height) // 2)
-
-
-def _framed(columns: int, rows: int) -> tuple[int, int]:
-    """Return columns and rows of the frame; the status line below it stays in sight."""
-    return min(columns, WIDEST), max(3, rows - 2) if rows > 8 else rows
-
-
-def help_markup() -> list[Part]:
-    """Return keys and commands, from the one table of them."""
-    names = [binding.shown for binding in keys.BINDINGS] + list(keys.LOCAL_COMMANDS)
-    helps = [binding.help for binding in keys.BINDINGS] + list(keys.LOCAL_COMMANDS.values())
-    return [
-        part
-        for name, does in zip(names, helps, strict=True)
-        for part in ((None, name), ("dim", f"  {does}\n"))
-    ]
+    top = framed.render((box.columns + 3, box.rows + _FRAME), True)
+    return urwid.CanvasOverlay(top, body, box.left - 2, box.top - 1)

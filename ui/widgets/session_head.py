@@ -65,7 +65,7 @@ def _context(talk: Conversation, view: View, columns: int) -> Content:
 
 def _size(talk: Conversation) -> list[Part]:
     if talk.context_window <= 0:
-        return [("dim", "of an unknown window")]
+        return [("dim", "the window is unknown")]
     return [
         (None, figures.count(talk.context_tokens)),
         ("dim", f" of {figures.count(talk.context_window)} tokens"),

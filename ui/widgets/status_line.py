@@ -73,7 +73,8 @@ def _hint(name: str, does: str) -> list[Part]:
 
 def _sign(view: View) -> list[Part]:
     """Return what moves while something goes on, near the line that one writes."""
-    works = view.state.conversation.busy and view.state.parent_lost is None and view.waiting_ask is None
+    alone = view.desk.overlay is None and view.waiting_ask is None and view.state.parent_lost is None
+    works = view.state.conversation.busy and alone
     return [("chrome", f"{view.glyphs.running[view.phase]} ")] if works else []
 
 
@@ -157,7 +158,9 @@ def _reading_hints(view: View) -> list[tuple[str, str]]:
             (shown("take"), "done"),
             (f"{shown('choose_up')}, {shown('choose_down')}", "match"),
         ]
-    hints = [(back, "back"), (shown("toggle"), "unfold"), (shown("copy"), "copy"), (shown("find"), "search")]
+    fold = view.desk.reading.fold
+    hints = [(back, "back"), *([(shown("toggle"), fold)] if fold else [])]
+    hints += [(shown("copy"), "copy"), (shown("find"), "search")]
     if view.desk.reading.query:
         hints.insert(1, (f"{shown('next_match')}, {shown('previous_match')}", "match"))
     return [*hints, (f"{shown('block_up')}, {shown('block_down')}", "choose")]
