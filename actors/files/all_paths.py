@@ -1,5 +1,6 @@
 """The files of a workspace for a person who names one: all that the ignore rules let in, bounded."""
 
+import asyncio
 from typing import Final
 
 from actors.files.rg import WALK, run_rg, search_place
@@ -33,12 +34,12 @@ async def list_paths(
         where, _ = search_place(workspace, "")
         end = await run_rg([*WALK, "--files", "--null", *where], workspace.root, take, deadline_s)
     except _Enough:
-        return _listed(found[:most], is_cut=True)
+        return await asyncio.to_thread(_listed, found[:most], is_cut=True)
     except ToolFailure as failure:
         return Refused(code=failure.code, message=failure.message, next_step=failure.next_step)
     if end.complaint:
         return Refused(code="rg_failed", message=f"The files can not be listed: {end.complaint}")
-    return _listed(found, is_cut=end.status is None)
+    return await asyncio.to_thread(_listed, found, is_cut=end.status is None)
 
 
 def _listed(found: list[bytes], *, is_cut: bool) -> PathsListed:
