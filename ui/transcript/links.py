@@ -17,6 +17,7 @@ _BARE: Final = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}]+", re.IGNORECASE)
 _AFTER: Final = ".,;:!?*_~"
 """Signs that belong to the sentence when they end an address."""
 _BRACKETS: Final = {")": "(", "]": "["}
+_LINE: Final = re.compile(r"(?::[0-9]+){1,2}$")
 _WHOLE: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -46,9 +47,11 @@ def opened(address: str, workspace: str) -> str:
 
 def _file(address: str, workspace: str) -> str:
     """Return the address of a file in the workspace, by its path alone."""
-    path = PurePosixPath(unquote(address.partition("#")[0]).partition(":")[0])
+    path = PurePosixPath(_LINE.sub("", unquote(address.partition("#")[0])))
     whole = PurePosixPath(workspace) / path
-    if not workspace or ".." in path.parts or not path.parts or not whole.is_relative_to(workspace):
+    if not workspace or not path.parts or ".." in path.parts or ":" in str(path):
+        return ""
+    if not whole.is_relative_to(workspace):
         return ""
     return f"file://{quote(str(whole))}"
 
