@@ -224,6 +224,36 @@ def test_the_selection_mode_is_plain_text_over_the_whole_screen() -> None:
     assert desk.screen.composer.editor.edit_text == ""
 
 
+def test_what_a_search_has_unfolded_on_its_way_is_folded_again() -> None:
+    desk = told(rows=60).press("ctrl f").type("test_17")
+    assert "test_17.py passed" in desk.text
+    desk.press(*["backspace"] * 7).type("First")
+    assert "test_17.py passed" not in desk.text
+    desk.press(*["backspace"] * 5).type("make test")
+    assert "1/1" in desk.text
+    assert "test_17.py passed" not in desk.text
+    desk.press(*["backspace"] * 9).type("test_17").press("enter", "esc", "esc")
+    assert "test_17.py passed" in desk.text
+
+
+def test_what_was_found_stays_in_view_at_any_size() -> None:
+    desk = Desktop(200, 50).tell(
+        session(), say("\n\n".join("many words " * 40 + f"end {at}" for at in range(40)))
+    )
+    desk.press("ctrl f").type("end 38")
+    for size in [(40, 12), (80, 24), (60, 50), (200, 20)]:
+        desk.size = size
+        assert "end 38" in desk.words
+
+
+def test_the_hints_say_what_can_be_done_with_the_chosen_block() -> None:
+    desk = told().press("shift tab")
+    assert "Enter unfold" not in desk.text
+    desk.press("home", "down")
+    assert "Enter unfold" in desk.text
+    assert "Enter fold" in desk.press("enter").text
+
+
 def click(desk: Desktop, column: int, row: int, button: int = 1) -> None:
     part = desk.screen.part_at(column, row)
     assert part is not None

@@ -37,6 +37,8 @@ class Browser:
         self._chosen: tuple[int, Block] | None = None
         self.asked = Asked()
         """Where the prompts are."""
+        self._opened: Block | None = None
+        """What was folded until the search came there."""
         self.line = LineEditor(multiline=False)
         """What is searched for, while it is written."""
 
@@ -109,6 +111,23 @@ class Browser:
             for block in blocks:
                 block.unfolded = whole
             self._show(self.chosen, 1)
+
+    def tell_fold(self) -> None:
+        """Say what could be done with the chosen block."""
+        chosen = self.chosen
+        block = self._sheets.thing(chosen.start) if chosen else None
+        reading = self._view.desk.reading
+        if block is None or not folding.foldable(block):
+            reading.fold = ""
+        else:
+            reading.fold = "fold" if folding.unfolded(block, self._view.desk.unfolded) else "unfold"
+
+    def keep_in_view(self) -> None:
+        """Keep what is chosen, or was found, in view when the size has changed."""
+        if self._view.desk.reading.search.current is not None:
+            self._show_match()
+        elif chosen := self.chosen:
+            self._show(chosen, 1)
 
     def copy(self) -> list[Order]:
         """Copy the chosen block: what it shows, as it was written."""
@@ -237,9 +256,10 @@ class Browser:
         match action:
             case "cancel":
                 reading.finding = False
+                self._fold_again()
                 self._search("")
             case "toggle":
-                reading.finding = False
+                reading.finding, self._opened = False, None
             case "search" | "block_up" | "line_up":
                 self._go_on(-1)
             case "block_down" | "line_down":
@@ -272,10 +292,24 @@ class Browser:
             return
         self._keep(match.position)
         block = self._sheets.thing(match.position)
-        if folding.foldable(block) and not folding.unfolded(block, self._view.desk.unfolded):
-            self.toggle()
+        if block is not self._opened:
+            self._fold_again()
+            if self._hides(block, match.nth):
+                self.toggle()
+                self._opened = block
         row = self._row(match.position, match.nth)
         viewport.show(match.position, row, row + 1, viewport.rows // _AROUND)
+
+    def _fold_again(self) -> None:
+        """Fold what only the search has unfolded."""
+        if self._opened is not None:
+            self._opened.unfolded, self._opened = None, None
+
+    def _hides(self, block: Block, nth: int) -> bool:
+        """Tell whether an occurrence is in what is folded."""
+        if not folding.foldable(block) or folding.unfolded(block, self._view.desk.unfolded):
+            return False
+        return nth >= self._view.desk.reading.search.times_in(folding.head(block))
 
     def _row(self, position: int, nth: int) -> int:
         from ui.transcript import highlights, search

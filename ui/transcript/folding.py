@@ -52,6 +52,17 @@ def source(blocks: Sequence[Block], everything: bool) -> str:
     return "".join(_source(block, everything) for block in blocks).strip("\n")
 
 
+def head(block: Block) -> str:
+    """Return what of a search's text is seen while a block is folded."""
+    match block:
+        case PromptBlock():
+            return block.text if block.first else ""
+        case ToolBlock():
+            return f"{block.name} {block.summary}"
+        case _:
+            return ""
+
+
 def haystack(block: Block) -> str:
     """Return all that a search may find in a block, folded or not."""
     match block:

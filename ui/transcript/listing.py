@@ -14,7 +14,7 @@ from ui.transcript.highlights import Highlights
 from ui.transcript.sheets import Sheets
 from ui.transcript.viewport import Placed, Viewport
 from ui.view import View
-from ui.widgets.row import Part, Size, draw, fit, parts_width
+from ui.widgets.row import Part, Size, draw, fit
 
 WIDEST: Final = 104
 """Columns past which lines get hard to follow."""
@@ -45,7 +45,7 @@ class TranscriptView(urwid.Widget):
         self._newest: tuple[object, int] = (None, 0)
         """The last block and its revision when the end was in view."""
         self._frame: tuple[tuple[object, ...], urwid.CompositeCanvas] | None = None
-        self._sign: list[Part] = []
+        self._size = (0, 0)
 
     @property
     def following(self) -> bool:
@@ -58,7 +58,18 @@ class TranscriptView(urwid.Widget):
             self._everything = self._view.desk.unfolded
             for block in self._sheets.transcript.blocks:
                 block.unfolded = None
+        self._browser.tell_fold()
         self._invalidate()
+
+    def below(self) -> str:
+        """Return what is to be said while the end is out of view; empty when it is not."""
+        blocks = self._sheets.transcript.blocks
+        newest = (blocks[-1], blocks[-1].revision) if blocks else (None, 0)
+        if self._viewport.following:
+            self._newest = newest
+            return ""
+        same = self._newest[0] is newest[0] and self._newest[1] == newest[1]
+        return f"{'more' if same else 'new'} below: {self._view.keymap.shown('newest')}"
 
     # --- what the person does
 
@@ -102,14 +113,11 @@ class TranscriptView(urwid.Widget):
         if button in _WHEEL:
             self._viewport.scroll(_WHEEL[button])
         elif button == 1:
-            self._click(size, col, row)
+            self._click(row)
         self._invalidate()
         return True
 
-    def _click(self, size: Size, col: int, row: int) -> None:
-        if self._sign and row == size[1] - 1 and col >= size[0] - 1 - parts_width(self._sign):
-            self.to_newest()
-            return
+    def _click(self, row: int) -> None:
         for placed in self._viewport.layout(self._viewport.columns, self._viewport.rows):
             if placed.top <= row < placed.top + placed.rows and self._browser.choose(placed.position):
                 self._browser.toggle()
@@ -149,19 +157,20 @@ class TranscriptView(urwid.Widget):
         inner = max(1, min(columns - 1, WIDEST))
         self._viewport.cover = 1 if rows >= _ROOM_FOR_PIN else 0
         placed = self._viewport.layout(inner, rows)
+        if self._size != (inner, rows):
+            self._size = inner, rows
+            self._browser.keep_in_view()
+            placed = self._viewport.layout(inner, rows)
         seen = [self._looks(each, inner) for each in placed]
-        pinned, self._sign = self._pinned(placed, rows), self._signs()
+        pinned = self._pinned(placed)
         bar = canvases.thumb(self._sheets.first, self._sheets.end, placed, rows)
         tops = tuple(each.top for each in placed)
-        key = (columns, rows, bar, pinned, tuple(self._sign), tops, *map(id, seen))
+        key = (columns, rows, bar, pinned, tops, *map(id, seen))
         if self._frame is None or self._frame[0] != key:
             text = canvases.stacked(seen, placed, inner, rows)
             text.pad_trim_left_right(0, columns - 1 - inner)
             if pinned:
                 text = urwid.CanvasOverlay(self._pin(pinned, columns - 1), text, 0, 0)
-            if self._sign:
-                wide = parts_width(self._sign)
-                text = urwid.CanvasOverlay(draw(self._sign, wide), text, columns - 1 - wide, rows - 1)
             self._frame = key, canvases.beside(text, self._bar(bar, rows))
         return self._frame[1]
 
@@ -177,7 +186,7 @@ class TranscriptView(urwid.Widget):
             canvas = canvases.with_mark(canvas, self._view.glyphs.thumb)
         return canvas
 
-    def _pinned(self, placed: list[Placed], rows: int) -> str:
+    def _pinned(self, placed: list[Placed]) -> str:
         """Return the first line of the prompt that is answered by what stands in the uppermost row."""
         if not placed or not self._viewport.cover:
             return ""
@@ -192,17 +201,6 @@ class TranscriptView(urwid.Widget):
         glyphs = self._view.glyphs
         parts: list[Part] = [("brand", f"{glyphs.prompt} "), ("prompt", prompt)]
         return draw(fit(parts, [("dim", f" {glyphs.ellipsis} ")], columns, glyphs.ellipsis), columns)
-
-    def _signs(self) -> list[Part]:
-        """Return what stands at the end of the last row: whether there is more below."""
-        blocks = self._sheets.transcript.blocks
-        newest = (blocks[-1], blocks[-1].revision) if blocks else (None, 0)
-        if self._viewport.following:
-            self._newest = newest
-            return []
-        same = self._newest[0] is newest[0] and self._newest[1] == newest[1]
-        said = f" {'more' if same else 'new'} below: {self._view.keymap.shown('newest')} "
-        return [(None, "  "), ("chosen", said)]
 
     def _bar(self, thumb: tuple[int, int], rows: int) -> urwid.CompositeCanvas:
         top, height = thumb

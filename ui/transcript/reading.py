@@ -1,6 +1,7 @@
 """What a person does in the transcript: browses it, searches it, selects of it; pure."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from ui.transcript.search import Search
 
@@ -15,6 +16,8 @@ class Reading:
     """Whether they are what is searched for."""
     selecting: bool = False
     """Whether the transcript is plain text over the whole screen."""
+    fold: Literal["", "fold", "unfold"] = ""
+    """What can be done with the chosen block."""
     search: Search = field(default_factory=Search)
 
     @property

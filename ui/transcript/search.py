@@ -58,6 +58,11 @@ class Search:
         block = bisect_right(self._pages.starts, self._at) - 1
         return Match(self._pages.first + block, self._count(self._pages.starts[block]))
 
+    def times_in(self, text: str) -> int:
+        """Return how often a text has what is searched for."""
+        plain = _plain(text)
+        return (plain if _capitals_count(self.query) else plain.lower()).count(_plain(self.query))
+
     def look_for(self, query: str, blocks: Sequence[Block], first: int, near: int) -> None:
         """Find a text anew; the current one becomes the last up to the position `near`, else the last of all.
 
