@@ -212,6 +212,12 @@ class TerminalProgram:
             elif not condition():
                 raise AssertionError(self._missing(what))
 
+    @property
+    def _whole(self) -> bool:
+        """Whether what is drawn is no part of a frame whose rest is on its way."""
+        shown = self.written.rfind(FRAME_END) > self.written.rfind(FRAME_BEGIN)
+        return shown or not select.select([self.fd], [], [], 0)[0]
+
     async def shows(self, *texts: str, deadline_s: float = DEADLINE_S) -> None:
         """Wait until all texts stand on the screen."""
         await self.becomes(lambda: all(text in self.text for text in texts), f"{texts}", deadline_s)
@@ -225,7 +231,7 @@ class TerminalProgram:
         loop.add_reader(self._pidfd, lambda: (loop.remove_reader(self._pidfd), changed.set()))
         try:
             async with asyncio.timeout(deadline_s):
-                while not condition():
+                while not (self._whole and condition()):
                     assert not self.ended or self.take(), self._missing(what)
                     changed.clear()
                     await changed.wait()

@@ -63,7 +63,7 @@ async def test_a_turn_is_drawn_as_it_happens_without_a_key(tmp_path: Path, colum
         run.parent.tell(say("Hello "))
         await terminal.shows("Hello")
         run.parent.tell(say("world"), usage(), finished(text="Hello world"))
-        await terminal.shows("Hello world", "ready", "10%")
+        await terminal.shows("Hello world", "ready", *(["10%"] if columns > 40 else []))
 
 
 @played
@@ -172,7 +172,7 @@ async def test_a_message_refused_by_a_busy_parent_is_sent_again(tmp_path: Path) 
 async def test_an_approval_is_asked_and_answered_in_the_screen(tmp_path: Path) -> None:
     async with scene(tmp_path) as (run, terminal):
         run.parent.tell(TurnStarted(turn=1, prompt="x"), approval("make test"))
-        await terminal.shows("bash_exec asks", "make test", "1 Allow once", "1-9 answer")
+        await terminal.shows("bash_exec asks", "make test", "1 Allow once", "1-4 answer")
         terminal.type("2")
         await terminal.shows("Deny, and say why:")
         terminal.type(f"not now{ENTER}")
@@ -208,7 +208,7 @@ async def test_a_job_is_listed_and_stopped_in_the_screen(tmp_path: Path) -> None
         terminal.type(f"/jobs stop 2{ENTER}")
         assert await run.parent.hears(StopJob) == [StopJob(pid=4712)]
         run.parent.tell(jobs("npm run dev"))
-        await terminal.shows("1 job ")
+        await terminal.shows("1 job")
         run.parent.answers[StopJob] = Refused(code="no_such_job", message="There is no such job any more.")
         terminal.type(f"/jobs stop 1{ENTER}")
         await terminal.shows("There is no such job any more.")
@@ -223,7 +223,7 @@ async def test_keys_typed_ahead_of_an_approval_do_not_answer_it(tmp_path: Path) 
         terminal.type(f"1{ENTER}")
         await terminal.shows("1 Allow once", "queued  1")
         assert not [heard for heard in run.parent.heard if isinstance(heard, SettleAsk)]
-        await terminal.shows("1-9 answer")
+        await terminal.shows("1-4 answer")
         terminal.type("3")
         assert await run.parent.hears(SettleAsk) == [SettleAsk(ask_id="ask-1", decision="allow_session")]
 

@@ -77,7 +77,7 @@ def test_a_command_that_is_allowed_for_good_is_not_asked_again_in_this_workspace
     server.add(call("bash_exec", {"command": "touch told", "cwd": "sub"}), say("Told once."))
     (tmp_path / "sub").mkdir()
     program = start("Tell", columns=60)
-    until_shown(program, "Run this command in sub?", "4 Allow always", "1-9 answer")
+    until_shown(program, "Run this command in sub?", "4 Allow always", "1-4 answer")
     program.type("4")
     until_shown(program, "Told once.", "ready")
     settings = (at.folder / "config" / "fido" / "config.toml").read_text(encoding="utf-8")
