@@ -115,6 +115,18 @@ def test_typing_keeps_the_sessions_that_hold_every_word_in_any_case(query: str) 
     assert desk.press("enter").orders
 
 
+def test_what_is_clicked_or_wheeled_to_is_chosen_and_nothing_is_opened() -> None:
+    desk = recalling()
+    row = next(at for at, line in enumerate(desk.lines) if "Write docs" in line)
+    part = desk.screen.part_at(10, row)
+    assert part is not None
+    part.widget.mouse_event(part.size, "mouse press", 1, part.column, part.row, True)
+    assert "›" in desk.line_with("Write docs")
+    desk.screen.recall.scroll("up")
+    assert "›" in desk.line_with("Fix the parser")
+    assert desk.press("enter").orders == [OpenSession(session_id="s-1")]
+
+
 def test_a_search_without_a_match_says_so_and_opens_nothing() -> None:
     desk = recalling().type("nowhere")
     assert "No session holds these words." in desk.text

@@ -88,7 +88,8 @@ class Keyboard:
     def _beside(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
         """Take a key that is neither for an overlay nor an answer."""
         screen, desk, composer = self._screen, self._view.desk, self._screen.composer
-        if (orders := screen.completer.press(size, key, action)) is not None:
+        writing = screen.form is None or not screen.form.armed
+        if writing and (orders := screen.completer.press(size, key, action)) is not None:
             return orders
         match action:
             case "send":

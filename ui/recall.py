@@ -37,6 +37,10 @@ class Recall:
         same = (session for session in choices if session.session_id == self._chosen)
         return next(same, None) or next(iter(choices), None)
 
+    def choose(self, session_id: str) -> None:
+        """Choose a session by its id, if it can be chosen."""
+        self._chosen = session_id
+
     def move(self, steps: int, open_id: str) -> None:
         """Choose the session so many steps further down, at most the last."""
         choices, chosen = self._choices(open_id), self.chosen(open_id)

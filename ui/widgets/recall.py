@@ -15,7 +15,12 @@ _NARROW: Final = 60
 """Columns below which a day stands without its time."""
 _AROUND: Final = 3
 """Rows above the list: head, search line, names of the columns."""
-_STEPS: Final[dict[str, int]] = {"line_up": -1, "line_down": 1, "oldest": -(10**6), "newest": 10**6}
+_STEPS: Final[dict[keys.Action | None, int]] = {
+    "choose_up": -1,
+    "choose_down": 1,
+    "oldest": -(10**6),
+    "newest": 10**6,
+}
 
 
 class RecallList(urwid.Widget):
@@ -41,9 +46,9 @@ class RecallList(urwid.Widget):
 
     def press(self, columns: int, key: str) -> str | None:
         """Take a key; return the id of the session it opens."""
-        action = keys.action_of(key)
+        action = self._view.keymap.action_of(key, "list")
         recall = self._recall
-        if action == "send":
+        if action == "take":
             chosen = recall.chosen(self._open_id)
             return None if chosen is None else chosen.session_id
         if action in ("page_up", "page_down"):
@@ -54,6 +59,18 @@ class RecallList(urwid.Widget):
             self._search.type(columns, key)
             recall.query = self._search.get_edit_text()
         return None
+
+    def scroll(self, key: str) -> None:
+        """Choose another one: `up` or `down`."""
+        self._recall.move(-1 if key.endswith("up") else 1, self._open_id)
+
+    def mouse_event(self, size: Size, event: str, button: int, col: int, row: int, focus: bool) -> bool:
+        """Choose what was clicked."""
+        matching, at = self._recall.matching(), self._top + row - _AROUND
+        if event == "mouse press" and row >= _AROUND and at < len(matching):
+            self._recall.choose(matching[at].session_id)
+            return True
+        return False
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         columns, rows = size
