@@ -117,7 +117,7 @@ def labelled(text: str, chips: Mapping[str, str]) -> str:
 
 
 def label(number: int, pasted: str) -> str:
-    """Return what is shown for a chip; its blanks do not break."""
+    """Return what is shown for a chip."""
     lines = pasted.rstrip("\n").count("\n") + 1
     size = f"{lines:,} lines" if lines > 1 else f"{len(pasted):,} characters"
-    return f"[paste #{number}: {size}]".replace(" ", "\xa0")
+    return f"[paste #{number}: {size}]"
