@@ -30,8 +30,8 @@ class _Pages(NamedTuple):
     """Where each block begins."""
     first: int
     """The position of the first block."""
-    exactly: bool
-    """Whether capitals are as they were written."""
+    stamp: tuple[object, ...]
+    """What it was made of, and whether capitals are as they were written."""
 
 
 @dataclass(slots=True)
@@ -69,15 +69,13 @@ class Search:
         `first`: the position of the first block.
         """
         self.query = query
-        pages = self._pages
-        if pages is None or pages.exactly != _capitals_count(query):
-            pages = self._pages = _pages(query, blocks, first)
+        pages = self._look_at(blocks, first)
         self._turn(pages, pages.starts[max(0, min(near + 1 - first, len(blocks)))])
 
     def again(self, blocks: Sequence[Block], first: int, step: int) -> None:
         """Go to the next match below (1) or above (-1), round the end; the transcript may have grown."""
         before = self.current
-        pages = self._pages = _pages(self.query, blocks, first)
+        pages = self._look_at(blocks, first)
         wanted = _plain(self.query)
         start = pages.starts[max(0, before.position - first)] if before else 0
         here = _nth(pages.text, wanted, start, before.nth if before else 0)
@@ -87,6 +85,18 @@ class Search:
         else:
             self._turn(pages, max(0, here))
         self.total = pages.text.count(wanted)
+
+    def _look_at(self, blocks: Sequence[Block], first: int) -> _Pages:
+        """Return all that can be found now; made anew only when something has changed."""
+        exactly = _capitals_count(self.query)
+        newest = (id(blocks[-1]), blocks[-1].revision) if blocks else ()
+        stamp = (exactly, first, len(blocks), *newest)
+        if self._pages is None or self._pages.stamp != stamp:
+            text = _plain("".join([haystack(block) + _END for block in blocks]))
+            text = text if exactly else text.lower()
+            starts = [0, *(end.end() for end in re.finditer(_END, text))]
+            self._pages = _Pages(text, starts, first, stamp)
+        return self._pages
 
     def _turn(self, pages: _Pages, end: int) -> None:
         """Take the last occurrence before `end`, round the beginning."""
@@ -113,15 +123,6 @@ def pattern(query: str) -> re.Pattern[str]:
 
 def _capitals_count(query: str) -> bool:
     return query != query.lower()
-
-
-def _pages(query: str, blocks: Sequence[Block], first: int) -> _Pages:
-    exactly = _capitals_count(query)
-    text = _plain("".join(haystack(block) + _END for block in blocks))
-    if not exactly:
-        text = text.lower()
-    starts = [0, *(end.end() for end in re.finditer(_END, text))]
-    return _Pages(text, starts, first, exactly)
 
 
 def _plain(text: str) -> str:
