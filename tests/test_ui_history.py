@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ipc.messages import ListPrompts, StartTurn
-from tests.fakes.facts import finished, session
-from tests.fakes.screen import Desktop
+from tests.fakes.facts import approval, finished, session
+from tests.fakes.screen import Desktop, working
 from ui import keys
+from ui.asking import GRACE_S
 from ui.composer.draft import Draft, draft_of
 from ui.composer.history import History, Search, Walk
 from ui.desk import SILENT
@@ -90,6 +91,15 @@ def test_a_command_from_the_history_offers_nothing_and_the_walk_goes_on() -> Non
     assert draft(desk) == "/plan"
     assert "Commands" not in desk.text
     assert draft(desk.press("up")) == "before"
+
+
+def test_while_an_answer_is_asked_for_no_key_walks_or_searches() -> None:
+    desk = working().type("a draft").tell(approval())
+    desk.view.desk.history.fill(PROMPTS)
+    desk.draw()
+    desk.wait(2 * GRACE_S).press("up", "down", "ctrl r", "tab")
+    assert "Earlier prompts" not in desk.text
+    assert (draft(desk), desk.orders) == ("a draft", [])
 
 
 # --- Ctrl-R
