@@ -30,9 +30,11 @@ class Pastes:
         """Return what was read without the text of pastes; their brackets stay."""
         if self._pasted is None and 0x1B not in codes:
             return list(codes)
-        if any(code > 0xFF for code in codes):  # a mouse that reports beside the terminal's bytes
+        try:
+            data = bytes(codes)
+        except ValueError:  # a console's mouse, which reports beside the terminal's bytes
             return list(codes)
-        data, kept = bytes(codes), bytearray()
+        kept = bytearray()
         while data:
             data = self._outside(data, kept) if self._pasted is None else self._inside(data, kept)
         return list(kept)
