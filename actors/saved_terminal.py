@@ -7,9 +7,13 @@ import termios
 from typing import Any, Final
 
 RESET: Final = (
-    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l"  # mouse
+    b"\x1b[?2026l\x1b]8;;\x1b\\"  # show what a frame has drawn so far; end a link
+    b"\x1b[?1002l\x1b[?1000l\x1b[?1006l"  # mouse
     b"\x1b[?1004l\x1b[?2004l"  # focus reports, bracketed paste
-    b"\x1b[?1049l"  # leave the alternate screen
+    b"\x1b[<u\x1b[>4m"  # keys as kitty and xterm tell them apart
+    b"\x1b[0m\x1b[H\x1b[2J"  # tmux shows of the alternate screen what a grown window has room for
+    b"\x1b[?1049l"  # leave it
+    b"\x1b[23;0t"  # the window's title
     b"\x1b(B\x1b[0m\x1b[?7h\x1b[?25h\r"  # letters, attributes, wrapping, cursor
 )
 """Written only when a screen was left behind; one that closed itself has done all this."""

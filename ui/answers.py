@@ -21,44 +21,33 @@ class Answers:
     def __init__(self, on_background: Callable[[Background], None]) -> None:
         self._on_background = on_background
         self._held = b""
-        self._escaped = False
         self.awaited = False
         """Whether a question has had no answer yet."""
 
     def sift(self, codes: Sequence[int]) -> list[int]:
         """Return what was read without answers."""
-        if not (self._held or self._escaped or 0x1B in codes) or any(code > 0xFF for code in codes):
+        nothing = not (self._held or 0x1B in codes)
+        if not codes or nothing or any(code > 0xFF for code in codes):
             return list(codes)
-        data = self._joined(bytes(codes))
+        # An Esc at the end was let through at once, since it is a key as well; it may yet begin an answer.
+        passed = self._held == _BEGIN[:1]
+        data, self._held = self._held + bytes(codes), b""
         kept = bytearray()
         while (start := data.find(_BEGIN)) >= 0:
             kept += data[:start]
             if (end := _END.search(data, start)) is None:
-                if len(data) - start <= _LONGEST:
-                    self._held = data[start:]
-                return list(kept)
+                self._held = data[start:] if len(data) - start <= _LONGEST else b""
+                return list(kept[passed and start > 0 :])
             self._take(data[start + len(_BEGIN) : end.start()])
-            data = data[end.end() :]
-        kept += self._without_beginning(data)
-        return list(kept)
-
-    def _joined(self, data: bytes) -> bytes:
-        """Return what was read with the beginning of an answer before it."""
-        begun, self._held = self._held, b""
-        if not begun and self._escaped and data.startswith(_BEGIN[1:]):
-            begun = _BEGIN[:1]  # taken for the Esc key meanwhile
-        self._escaped = False
-        return begun + data
+            passed, data = passed and start > 0, data[end.end() :]
+        return list((kept + self._without_beginning(data))[passed:])
 
     def _without_beginning(self, data: bytes) -> bytes:
-        """Hold back what may begin an answer that is awaited, but for an Esc, which is a key as well."""
-        if not self.awaited:
-            return data
-        self._escaped = data[-1:] == _BEGIN[:1]
-        for length in range(len(_BEGIN) - 1, 1, -1):
+        """Hold back what may begin an answer that is awaited."""
+        for length in range(len(_BEGIN) - 1, 0, -1) if self.awaited else ():
             if data.endswith(_BEGIN[:length]):
                 self._held = data[-length:]
-                return data[:-length]
+                return data if length == 1 else data[:-length]
         return data
 
     def _take(self, answer: bytes) -> None:

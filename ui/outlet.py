@@ -26,12 +26,9 @@ class Outlet:
         self._fd = fd
         self._watch, self._unwatch, self._on_room = watch, unwatch, on_room
         self._waiting = bytearray()
+        self.full = False
+        """Whether the terminal has yet to read what was flushed before."""
         self._lost = False
-
-    @property
-    def full(self) -> bool:
-        """Whether the terminal has yet to read what was written before."""
-        return bool(self._waiting)
 
     def fileno(self) -> int:
         """Return the descriptor, to ask the terminal for its size."""
@@ -45,7 +42,8 @@ class Outlet:
     def flush(self) -> None:
         """Write what the terminal takes now. Of one that is gone, whoever reads will be told."""
         self._push()
-        if self._waiting:
+        if self._waiting and not self.full:
+            self.full = True
             self._watch(self._fd, self._drain)
 
     def finish(self) -> bool:
@@ -58,11 +56,13 @@ class Outlet:
             self._push()
         took_all = not self._waiting
         self._waiting.clear()
+        self.full = False
         return took_all
 
     def _drain(self) -> None:
         self._push()
         if not self._waiting:
+            self.full = False
             self._unwatch(self._fd)
             self._on_room()
 

@@ -281,7 +281,9 @@ async def test_a_storm_of_sizes_ends_in_the_right_picture(tmp_path: Path) -> Non
 
 def _end_of_answer(terminal: TerminalProgram) -> list[str]:
     """Some rows right above the composer, which holds a draft in one of two screens."""
-    return terminal.text.partition("──")[0].splitlines()[-8:]
+    rows = terminal.text.splitlines()
+    rule = max(number for number, row in enumerate(rows) if row.startswith("──"))
+    return [row.partition("│")[0].rstrip(" ┃") for row in rows[rule - 8 : rule]]
 
 
 @pytest.mark.timeout(1200 if LONG else 60)
