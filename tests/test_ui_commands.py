@@ -51,8 +51,8 @@ def test_a_space_in_front_sends_it_as_it_is() -> None:
 def read_through(desk: Desktop) -> str:
     """Every word of what lies over the screen, scrolled to its end."""
     seen = desk.words
-    for _ in range(60):
-        seen += " " + desk.press("down").words
+    for _ in range(8):
+        seen += " " + desk.press("page down").words
     return seen
 
 

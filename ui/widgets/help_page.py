@@ -1,10 +1,12 @@
 """The help: every key and every command, as they are here, from the one table of them."""
 
-from typing import ClassVar, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import urwid
+from urwid.widget.widget import AbstractFlowWidget
 
 from ui import key_names, keys
+from ui.transcript.lines import Line, Lines
 from ui.view import View
 from ui.widgets.overlay import Page
 from ui.widgets.row import Size
@@ -13,7 +15,7 @@ WIDEST: Final = 136
 """Columns of the screen that it takes at most."""
 _TWO_SIDES: Final = 92
 """Columns from which on sections stand side by side."""
-_KEYS: Final = 20
+_KEYS: Final = 21
 _GAP: Final = 3
 
 
@@ -35,25 +37,27 @@ class _Sections(urwid.Widget):
 
     _sizing = frozenset([urwid.FLOW])
     _selectable = False
-    no_cache: ClassVar[list[str]] = ["render", "rows"]
 
     def __init__(self, view: View) -> None:
         super().__init__()
         self._view = view
+        self._keymap: keys.Keymap | None = None
+        self._shapes: tuple[AbstractFlowWidget, AbstractFlowWidget]
 
     def rows(self, size: Size, focus: bool = False) -> int:
-        return self.render(size).rows()
+        return self._shape(size[0]).rows((size[0],))
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        columns = size[0]
-        sections = [_drawn(section) for section in _sections(self._view.keymap)]
-        if columns < _TWO_SIDES:
-            return urwid.Pile([(urwid.PACK, each) for each in sections]).render((columns,))
-        side = (columns - _GAP) // 2
-        heights = [each.rows((side,)) for each in sections]
-        at = min(range(1, len(sections)), key=lambda at: max(sum(heights[:at]), sum(heights[at:])))
-        sides = [urwid.Pile([(urwid.PACK, each) for each in part]) for part in (sections[:at], sections[at:])]
-        return urwid.Columns(sides, dividechars=_GAP).render((columns,))
+        return urwid.CompositeCanvas(self._shape(size[0]).render((size[0],)))
+
+    def _shape(self, columns: int) -> AbstractFlowWidget:
+        if self._keymap is not self._view.keymap:
+            self._keymap = self._view.keymap
+            sections = _sections(self._keymap)
+            left, right = _balanced(sections)
+            beside = urwid.Columns([_widget(left), _widget(right)], dividechars=_GAP)
+            self._shapes = _widget(sections), beside
+        return self._shapes[columns >= _TWO_SIDES]
 
 
 def _sections(keymap: keys.Keymap) -> list[_Section]:
@@ -66,10 +70,19 @@ def _sections(keymap: keys.Keymap) -> list[_Section]:
     return [*places, _Section("Editing", editing), _Section("Commands", list(keys.LOCAL_COMMANDS.items()))]
 
 
-def _drawn(section: _Section) -> urwid.Pile:
+def _balanced(sections: list[_Section]) -> tuple[list[_Section], list[_Section]]:
+    heights = [len(section.rows) + 2 for section in sections]
+    at = min(range(1, len(sections)), key=lambda at: max(sum(heights[:at]), sum(heights[at:])))
+    return sections[:at], sections[at:]
+
+
+def _widget(sections: list[_Section]) -> AbstractFlowWidget:
+    lines = [line for section in sections for line in (*_lines(section), Line([]))][:-1]
+    return Lines(lambda _: lines)
+
+
+def _lines(section: _Section) -> list[Line]:
     rows = [
-        urwid.Columns([(_KEYS, urwid.Text(name)), urwid.Text(("dim", does))], dividechars=1)
-        for name, does in section.rows
+        Line([("dim", does)], [(None, f"{name} ".ljust(_KEYS))], " " * _KEYS) for name, does in section.rows
     ]
-    head = urwid.Text(("chrome", section.head))
-    return urwid.Pile([(urwid.PACK, each) for each in (head, *rows, urwid.Divider())])
+    return [Line([("chrome", section.head)]), *rows]
