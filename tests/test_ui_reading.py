@@ -1,10 +1,12 @@
 """Reading the transcript: blocks are chosen, unfolded and copied, texts are found, typing goes on below."""
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ipc.messages import AnyFact, AskSettled, CancelTurn, MessageDelta, ToolFinished, ToolStarted, TurnStarted
-from tests.fakes.facts import approval, finished, session
-from tests.fakes.screen import Desktop
+from tests.fakes.facts import FACTS, approval, finished, session
+from tests.fakes.screen import Desktop, draw_exactly
 from ui.desk import Copy
 
 OUTPUT = "\n".join(f"tests/test_{number}.py passed" for number in range(40))
@@ -360,3 +362,45 @@ def test_a_plan_update_is_one_line_that_says_how_far_it_is_and_what_changed(colu
         session(), *called("1", "Found both call sites", "3 of 7 done, now: Fix them", "update_plan")
     )
     assert "plan 3/7 · Found both call sites" in desk.text
+
+
+KEYS = [
+    *(
+        "shift tab",
+        "ctrl f",
+        "f5",
+        "f3",
+        "enter",
+        "esc",
+        "c",
+        "n",
+        "N",
+        "/",
+        "a",
+        "e",
+        " ",
+        "漢",
+        "backspace",
+    ),
+    *("up", "down", "home", "end", "page up", "page down", "ctrl up", "ctrl down", "ctrl home", "ctrl end"),
+]
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    st.lists(st.lists(FACTS, max_size=6), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(1, 130), st.integers(1, 40)), min_size=1, max_size=3),
+    st.lists(st.sampled_from(KEYS), max_size=12),
+)
+def test_whatever_is_read_at_any_size_is_drawn_and_never_wider_than_the_screen(
+    told: list[list[AnyFact]], sizes: list[tuple[int, int]], pressed: list[str]
+) -> None:
+    desk = Desktop(*sizes[0]).tell(
+        session(), say("a [link](https://a.example) and\n\n| a | b |\n|---|---|\n| e |")
+    )
+    for facts in told:
+        desk.tell(*facts)
+        for size in sizes:
+            desk.size = size
+            for key in pressed:
+                draw_exactly(desk.press(key))

@@ -1,18 +1,18 @@
-"""Browsing the transcript: a block is chosen, unfolded, copied; a text is searched for."""
+"""Browsing the transcript: a block is chosen, unfolded, copied."""
 
 from typing import Final
 
 from ui import keys
-from ui.composer.editor import LineEditor
 from ui.desk import Order
 from ui.transcript import folding
 from ui.transcript.asked import Asked
 from ui.transcript.blocks import Block
+from ui.transcript.finding import Finder
 from ui.transcript.sheets import Sheets
 from ui.transcript.viewport import Viewport, found
 from ui.view import View
 
-_STAYING: Final[tuple[keys.Action, ...]] = (
+STAYING: Final[tuple[keys.Action, ...]] = (
     "plan",
     "help",
     "recall",
@@ -23,8 +23,6 @@ _STAYING: Final[tuple[keys.Action, ...]] = (
     "newest",
 )
 """Actions of the whole screen after which the person still browses."""
-_AROUND: Final = 3
-"""A match that was out of sight is shown at this part of the view from its edge."""
 
 
 class Browser:
@@ -37,10 +35,7 @@ class Browser:
         self._chosen: tuple[int, Block] | None = None
         self.asked = Asked()
         """Where the prompts are."""
-        self._opened: Block | None = None
-        """What was folded until the search came there."""
-        self.line = LineEditor(multiline=False)
-        """What is searched for, while it is written."""
+        self.finder = Finder(view, sheets, viewport, self._reveal)
 
     @property
     def chosen(self) -> range:
@@ -60,13 +55,13 @@ class Browser:
         if not self.chosen:
             self._choose_seen(-1)
         if action == "search":
-            self._find()
+            self.finder.begin()
 
     def press(self, columns: int, key: str, action: keys.Action | None) -> list[Order] | None:
         """Take a key; None when it is not for the transcript, and whether it was left then is decided."""
         reading = self._view.desk.reading
-        if reading.finding:
-            return self._type(columns, key, action)
+        if reading.finding and (action not in STAYING or action is None):
+            return self.finder.press(columns, key, action)
         match action:
             case "block_up" | "line_up":
                 self._step(-1)
@@ -83,15 +78,15 @@ class Browser:
             case "copy":
                 return self.copy()
             case "find" | "search":
-                self._find()
+                self.finder.begin()
             case "next_match" | "previous_match":
-                self._go_on(1 if action == "next_match" else -1)
+                self.finder.go_on(1 if action == "next_match" else -1)
             case "cancel":
                 self._close()
             case "browse":
                 reading.leave()
             case _:
-                if action not in _STAYING:
+                if action not in STAYING:
                     reading.leave()
                 return None
         return []
@@ -125,7 +120,7 @@ class Browser:
     def keep_in_view(self) -> None:
         """Keep what is chosen, or was found, in view when the size has changed."""
         if self._view.desk.reading.search.current is not None:
-            self._show_match()
+            self.finder.show_match()
         elif chosen := self.chosen:
             self._show(chosen, 1)
 
@@ -151,6 +146,14 @@ class Browser:
             self._keep(to)
         elif action == "prompt_down":
             viewport.to_newest()
+
+    def _reveal(self, position: int, hidden: bool) -> list[Block]:
+        """Choose the block at a position; return what was folded of it and is `hidden` no more."""
+        self._keep(position)
+        if not hidden:
+            return []
+        self.toggle()
+        return [self._sheets.thing(each) for each in self.chosen]
 
     # --- choosing
 
@@ -238,82 +241,6 @@ class Browser:
         """Close the search, if there is one, else go back to the line one writes."""
         reading = self._view.desk.reading
         if reading.query:
-            self._search("")
+            self.finder.close()
         else:
             reading.leave()
-
-    # --- searching
-
-    def _find(self) -> None:
-        reading = self._view.desk.reading
-        reading.finding = True
-        self.line.set_edit_text(reading.query)
-        self.line.set_edit_pos(len(reading.query))
-
-    def _type(self, columns: int, key: str, action: keys.Action | None) -> list[Order] | None:
-        """Take a key while the text to look for is written."""
-        reading = self._view.desk.reading
-        match action:
-            case "cancel":
-                reading.finding = False
-                self._fold_again()
-                self._search("")
-            case "toggle":
-                reading.finding, self._opened = False, None
-            case "search" | "block_up" | "line_up":
-                self._go_on(-1)
-            case "block_down" | "line_down":
-                self._go_on(1)
-            case _ if action in _STAYING or action in ("page_up", "page_down", "select"):
-                return None
-            case _:
-                self.line.type(columns, key)
-                self._search(self.line.edit_text)
-        return []
-
-    def _search(self, query: str) -> None:
-        sheets, search = self._sheets, self._view.desk.reading.search
-        placed = self._viewport.layout(self._viewport.columns, self._viewport.rows)
-        near = placed[-1].position if placed else sheets.end
-        search.look_for(query, sheets.transcript.blocks, sheets.first, near)
-        self._show_match()
-
-    def _go_on(self, step: int) -> None:
-        search = self._view.desk.reading.search
-        if search.query:
-            search.again(self._sheets.transcript.blocks, self._sheets.first, step)
-            self._show_match()
-
-    def _show_match(self) -> None:
-        """Choose the block of the current match, unfold it, and bring the match into view."""
-        reading, viewport = self._view.desk.reading, self._viewport
-        match = reading.search.current
-        if match is None or match.position < self._sheets.first:
-            return
-        self._keep(match.position)
-        block = self._sheets.thing(match.position)
-        if block is not self._opened:
-            self._fold_again()
-            if self._hides(block, match.nth):
-                self.toggle()
-                self._opened = block
-        row = self._row(match.position, match.nth)
-        viewport.show(match.position, row, row + 1, viewport.rows // _AROUND)
-
-    def _fold_again(self) -> None:
-        """Fold what only the search has unfolded."""
-        if self._opened is not None:
-            self._opened.unfolded, self._opened = None, None
-
-    def _hides(self, block: Block, nth: int) -> bool:
-        """Tell whether an occurrence is in what is folded."""
-        if not folding.foldable(block) or folding.unfolded(block, self._view.desk.unfolded):
-            return False
-        return nth >= self._view.desk.reading.search.times_in(folding.head(block))
-
-    def _row(self, position: int, nth: int) -> int:
-        from ui.transcript import highlights, search
-
-        canvas = self._sheets.canvas(position, self._viewport.columns)
-        found = highlights.spans(canvas, search.pattern(self._view.desk.reading.query))
-        return found[min(nth, len(found) - 1)][0].row if found else 0

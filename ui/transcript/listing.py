@@ -149,7 +149,7 @@ class TranscriptView(urwid.Widget):
         text = self._text(columns, rows - searching)
         if not searching:
             return text
-        foot = find_row(self._browser.line, self._view, columns)
+        foot = find_row(self._browser.finder.line, self._view, columns)
         return urwid.CanvasCombine([(text, None, False), (foot, None, True)])
 
     def _text(self, columns: int, rows: int) -> urwid.CompositeCanvas:
@@ -161,7 +161,8 @@ class TranscriptView(urwid.Widget):
             self._size = inner, rows
             self._browser.keep_in_view()
             placed = self._viewport.layout(inner, rows)
-        seen = [self._looks(each, inner) for each in placed]
+        chosen = self._browser.chosen
+        seen = [self._looks(each, inner, chosen) for each in placed]
         pinned = self._pinned(placed)
         bar = canvases.thumb(self._sheets.first, self._sheets.end, placed, rows)
         tops = tuple(each.top for each in placed)
@@ -174,7 +175,7 @@ class TranscriptView(urwid.Widget):
             self._frame = key, canvases.beside(text, self._bar(bar, rows))
         return self._frame[1]
 
-    def _looks(self, placed: Placed, columns: int) -> urwid.Canvas:
+    def _looks(self, placed: Placed, columns: int, chosen: range) -> urwid.Canvas:
         """Return a block as it is now, with what was found in it, and the mark of the chosen one."""
         canvas = self._sheets.canvas(placed.position, columns)
         reading = self._view.desk.reading
@@ -182,7 +183,7 @@ class TranscriptView(urwid.Widget):
             match = reading.search.current
             nth = match.nth if match and match.position == placed.position else -1
             canvas = self._highlights.of(placed.position, canvas, reading.query, nth)
-        if placed.position in self._browser.chosen:
+        if placed.position in chosen:
             canvas = canvases.with_mark(canvas, self._view.glyphs.thumb)
         return canvas
 
