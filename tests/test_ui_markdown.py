@@ -20,6 +20,13 @@ from ui.transcript.texts import text_widget
 WORKSPACE = session().workspace
 Run = tuple[object, str]
 
+HOSTILE = st.lists(
+    st.one_of(
+        LINES, st.text(alphabet="*_`~[]()!<>|#-+.0 1\n\tab日é\u0301👩\u200d\x1b\u202e&;:/\\", max_size=60)
+    ),
+    max_size=12,
+).map("\n".join)
+
 
 def desk(*deltas: str, glyphs: Glyphs = theme.UNICODE) -> Desktop:
     desktop = Desktop(glyphs=glyphs).tell(session())
@@ -231,14 +238,42 @@ def test_mail_addresses_can_be_opened() -> None:
     assert read("<a@b.c>") == ["  a@b.c"]
 
 
-# --- any text ----------------------------------------------------------------------------------------
+# --- while it streams --------------------------------------------------------------------------------
 
-HOSTILE = st.lists(
-    st.one_of(
-        LINES, st.text(alphabet="*_`~[]()!<>|#-+.0 1\n\tab日é\u0301👩\u200d\x1b\u202e&;:/\\", max_size=60)
-    ),
-    max_size=12,
-).map("\n".join)
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("some **bold te", "  some bold te"),
+        ("some **bold*", "  some bold"),
+        ("some **", "  some"),
+        ("run `ls -", "  run ls -"),
+        ("run `ls` and **`cat", "  run ls and cat"),
+        ("~~not", "  not"),
+        ("2 ** 3", "  2 ** 3"),
+        ("`a ** b` is", "  a ** b is"),
+        ("- an **item", "  • an item"),
+        ("# A `head", "  A head"),
+        ("```\n**", "    **"),
+        ("| Na", "  Na"),
+        ("| Name | Cou", "  Name │ Cou"),
+    ],
+)
+def test_what_is_being_written_looks_as_it_will(written: str, shown: str) -> None:
+    desktop = Desktop().tell(session(), MessageDelta(turn=1, kind="text", text=written))
+    rows = ["".join(part for _, part in row).rstrip() for row in runs(desktop)]
+    assert rows[0] == shown
+    assert len(rows) == (2 if written.startswith("|") else 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(HOSTILE, st.integers(0, 2_000))
+def test_any_text_is_drawn_while_it_streams(text: str, end: int) -> None:
+    desktop = Desktop().tell(session(), MessageDelta(turn=1, kind="text", text=text[:end]))
+    assert all("\x1b" not in part for row in runs(desktop) for _, part in row)
+
+
+# --- any text ----------------------------------------------------------------------------------------
 
 
 @settings(max_examples=80, deadline=None)

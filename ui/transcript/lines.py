@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Literal
 
 import urwid
 
@@ -11,6 +11,9 @@ from ui.widgets.row import Size, width
 Span = tuple[Hashable, str]
 """An attribute (None: plain) and its text."""
 Spans = Sequence[Span]
+
+Segment = tuple[int, int, int | bytes] | tuple[int, int | None]
+"""What urwid lays out in a row: columns, from where up to where of the text, or other signs in that place."""
 
 LEAST_ROOM: Final = 0.4
 """Share of the columns that a lead must leave; before further rows a wider one is left out."""
@@ -74,8 +77,15 @@ class _Layout(urwid.StandardTextLayout):
         super().__init__()
         self._leads = [("".join(text for _, text in line.lead), line.hang) for line in lines]
 
-    def layout(self, text: Any, width: int, align: Any, wrap: Any) -> Any:
-        rows: list[Any] = []
+    def layout(
+        self,
+        text: str | bytes,
+        width: int,
+        align: Literal["left", "center", "right"] | urwid.Align,
+        wrap: Literal["any", "space", "clip", "ellipsis"] | urwid.WrapMode,
+    ) -> list[list[Segment]]:
+        assert isinstance(text, str)
+        rows: list[list[Segment]] = []
         at = 0
         for line, (lead, hang) in zip(text.split("\n"), self._leads, strict=True):
             rows += _rows(line, len(lead), hang, at, width)
@@ -83,7 +93,7 @@ class _Layout(urwid.StandardTextLayout):
         return rows
 
 
-def _rows(line: str, lead: int, hang: str, at: int, columns: int) -> list[Any]:
+def _rows(line: str, lead: int, hang: str, at: int, columns: int) -> list[list[Segment]]:
     """Return the rows of a line as urwid's layout segments; `lead`: its characters, `at`: where it begins."""
     if width(line) <= columns:
         return [[(width(line), at, at + len(line))]] if line else [[]]
@@ -91,33 +101,32 @@ def _rows(line: str, lead: int, hang: str, at: int, columns: int) -> list[Any]:
     room = columns - max(indent, hanging)
     if room < columns * LEAST_ROOM:
         return [_moved(row, at) for row in _LAYOUT.layout(line, columns, "left", "space")]
-    rows = _LAYOUT.layout(line[lead:], room, "left", "space")
-    first: list[Any] = [(indent, at, at + lead)] if lead else []
-    further: list[Any] = []
-    if hang.strip():
-        sign = at + lead - len(line[:lead].lstrip())
-        further = [(hanging, sign, hang.encode("utf-8"))]
-    elif hang:
-        further = [(hanging, None)]
-    return [[*(further if n else first), *_moved(row, at + lead)] for n, row in enumerate(rows)]
+    first, *further = (_moved(row, at + lead) for row in _LAYOUT.layout(line[lead:], room, "left", "space"))
+    begin: list[Segment] = [(indent, at, at + lead)] if lead else []
+    sign = at + lead - len(line[:lead].lstrip())
+    before: Segment = (hanging, sign, hang.encode("utf-8")) if hang.strip() else (hanging, None)
+    return [[*begin, *first], *([before, *row] if hang else row for row in further)]
 
 
-def _moved(row: Sequence[Any], by: int) -> list[Any]:
-    moved: list[Any] = []
-    for columns, start, *end in row:
-        stop = [end[0] + by if isinstance(end[0], int) else end[0]] if end else []
-        moved.append((columns, None if start is None else start + by, *stop))
+def _moved(row: Sequence[Segment], by: int) -> list[Segment]:
+    moved: list[Segment] = []
+    for segment in row:
+        if len(segment) == 3:
+            columns, start, end = segment
+            moved.append((columns, start + by, end + by if isinstance(end, int) else end))
+        else:
+            columns, place = segment
+            moved.append((columns, None if place is None else place + by))
     return moved
 
 
 def wrapped(spans: Spans, columns: int) -> list[list[Span]]:
     """Return spans as rows that are at most so wide, wrapped between words."""
     text = "".join(text for _, text in spans)
-    rows = _LAYOUT.layout(text, columns, "left", "space")
-    return [_taken(spans, row) for row in rows]
+    return [_taken(spans, row) for row in _LAYOUT.layout(text, columns, "left", "space")]
 
 
-def _taken(spans: Spans, row: Sequence[Any]) -> list[Span]:
+def _taken(spans: Spans, row: Sequence[Segment]) -> list[Span]:
     """Return what a row of a layout shows of spans."""
     taken: list[Span] = []
     for segment in row:

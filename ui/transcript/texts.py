@@ -7,6 +7,7 @@ from urwid.widget.widget import AbstractFlowWidget
 from ui.transcript.blocks import TextBlock
 from ui.transcript.lines import Line, Lines
 from ui.transcript.pieces import TAB
+from ui.transcript.unfinished import completed
 from ui.view import View
 
 _MARGIN: Final = 2
@@ -18,7 +19,8 @@ def text_widget(block: TextBlock, view: View) -> AbstractFlowWidget:
 
     session = view.state.conversation.session
     workspace = "" if session is None else session.workspace
-    layout = markdown(source(block), view.glyphs, workspace)
+    written = source(block)
+    layout = markdown(completed(written) if block.lasts else written, view.glyphs, workspace)
     margin = " " * (_MARGIN + block.margin)
 
     def lines(columns: int) -> list[Line]:
