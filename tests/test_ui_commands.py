@@ -25,7 +25,7 @@ def test_a_wrong_command_is_kept_selected_and_the_one_meant_is_named(columns: in
 def test_the_next_command_takes_the_place_of_a_wrong_one() -> None:
     assert refused("/xyz").type("/undo").press("enter").orders == [UndoTurn()]
     assert refused("/xyz").type("hello").press("enter").orders == [StartTurn(prompt="hello")]
-    pasted = refused("/xyz").press("begin paste", *"hello", "end paste", "enter")
+    pasted = refused("/xyz").press(keys.Pasted("hello"), "enter")
     assert pasted.orders == [StartTurn(prompt="hello")]
 
 

@@ -141,6 +141,15 @@ def test_a_name_in_the_middle_of_a_text_is_completed_where_it_stands() -> None:
     assert draft(desk.type("!")) == "see @ui/state.py! and go"
 
 
+def test_what_is_offered_is_for_the_text_that_stands_there() -> None:
+    desk = desktop().type("@st").press("meta enter")
+    assert "Files" not in desk.text
+    desk = desktop().type("@st")
+    desk.screen.composer.editor.put("another text")
+    assert "Files" not in desk.tell().text
+    assert draft(desk.press("tab")) == "another text"
+
+
 def test_what_was_taken_is_one_step_to_undo() -> None:
     desk = desktop().type("@ui/st").press("tab", "ctrl _")
     assert draft(desk) == "@ui/st"
@@ -223,6 +232,12 @@ def test_what_changes_something_stands_there_before_it_is_carried_out(
     desk = desktop().tell(finished()).type(typed).press("enter")
     assert (draft(desk), desk.orders) == (stands, [])
     assert desk.press("enter").orders == [order]
+
+
+def test_a_command_that_stands_there_by_any_of_its_names_is_carried_out_at_once() -> None:
+    assert desktop().type("/exit").press("enter").orders == ["leave"]
+    assert desktop().type("/resume").press("enter").orders == [ListSessions()]
+    assert desktop().tell(finished()).type("/UNDO").press("enter").orders == [UndoTurn()]
 
 
 def test_tab_completes_and_carries_nothing_out() -> None:

@@ -85,6 +85,8 @@ class Completer:
     def changed(self) -> None:
         """Take up what has come since: files, prompts."""
         files, history = self._view.desk.files, self._view.desk.history
+        if self.token is not None and self._written != self._seen:
+            self._stay_closed()  # the text was replaced, by another key or from elsewhere
         if files.count != self._files_seen:
             self._files_seen = files.count
             if self.token is not None and self.token.kind == "file":

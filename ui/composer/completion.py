@@ -96,7 +96,10 @@ def is_carried_out(token: Token, choice: Choice) -> bool:
 def is_written_out(token: Token, choice: Choice, text: str) -> bool:
     """Tell whether the choice stands in the text as it is."""
     written = text[token.start : token.end].strip()
-    return written.lstrip("@") in (choice.name, _quoted(choice.name))
+    if token.kind == "command":
+        entered = keys.local_command(written)
+        return entered is not None and entered.command == choice.name
+    return written.removeprefix("@") in (choice.name, _quoted(choice.name))
 
 
 def _command_token(text: str, cursor: int) -> Token | None:
