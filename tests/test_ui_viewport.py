@@ -101,6 +101,18 @@ def test_a_thing_higher_than_the_view_is_shown_from_its_top() -> None:
     assert seen(viewport)[0] == Placed(1, 0, 20)
 
 
+def test_where_the_reader_was_is_looked_for_once_when_it_is_gone() -> None:
+    things = Things([10] * 1_000)
+    viewport = Viewport(things)
+    seen(viewport)
+    viewport.scroll(-500)
+    place = seen(viewport)[0].position
+    things.things = [[10] for _ in range(1_000)]
+    assert seen(viewport)[0].position == place
+    assert viewport.place is not None
+    assert viewport.place.thing is things.things[place]
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.integers(0, 80), max_size=12),

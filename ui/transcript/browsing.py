@@ -43,7 +43,10 @@ class Browser:
         if self._chosen is None or not self._view.desk.reading.browsing:
             return range(0)
         at = found(self._sheets, *self._chosen)
-        return range(0) if at is None else self._unit(at)
+        if at is None:
+            self._chosen = None
+            return range(0)
+        return self._unit(at)
 
     def begin(self, action: keys.Action) -> None:
         """Go to the transcript to browse it, to search it, or to select text of it."""

@@ -188,20 +188,21 @@ class TranscriptView(urwid.Widget):
         return canvas
 
     def _pinned(self, placed: list[Placed]) -> str:
-        """Return the first line of the prompt that is answered by what stands in the uppermost row."""
+        """Return the prompt that is answered by what stands in the uppermost row; empty when it is seen."""
         if not placed or not self._viewport.cover:
             return ""
         top = placed[0].position if placed[0].top < 0 else placed[0].position - 1
         above = self._browser.asked.above(self._sheets.transcript, top + 1)
         if above is None or above >= placed[0].position:
             return ""
-        block = self._sheets.thing(above)
-        return folding.haystack(block).partition("\n")[0]
+        return folding.haystack(self._sheets.thing(above))
 
     def _pin(self, prompt: str, columns: int) -> urwid.CompositeCanvas:
         glyphs = self._view.glyphs
-        parts: list[Part] = [("brand", f"{glyphs.prompt} "), ("prompt", prompt)]
-        return draw(fit(parts, [("dim", f" {glyphs.ellipsis} ")], columns, glyphs.ellipsis), columns)
+        line, _, more = prompt.partition("\n")
+        parts: list[Part] = [("brand", f"{glyphs.prompt} "), ("prompt", line)]
+        right: list[Part] = [("dim", f"{glyphs.ellipsis} ")] if more.strip() else []
+        return draw(fit(parts, right, columns, glyphs.ellipsis), columns)
 
     def _bar(self, thumb: tuple[int, int], rows: int) -> urwid.CompositeCanvas:
         top, height = thumb

@@ -160,7 +160,9 @@ class Viewport:
             return self._lines.first, 0
         position = found(self._lines, place.position, place.thing)
         if position is None:
-            return max(self._lines.first, min(place.position, self._lines.end - 1)), 0
+            position = max(self._lines.first, min(place.position, self._lines.end - 1))
+            self._keep(position, 0)
+            return position, 0
         if place.columns == self.columns:
             return position, place.inset
         rows = self._height(position)
