@@ -82,7 +82,7 @@ def roles(text: str, part: str) -> list[object]:
         ("1. a\n   1. x\n   1. y", ["  1. a", "     1. x", "     2. y"]),
         ("- [x] done\n- [ ] to do\n- [y] text", ["  [x] done", "  [ ] to do", "  • [y] text"]),
         ("> a\n> > b\n>\n> - c", ["  │ a", "  │ │ b", "  │", "  │ • c"]),
-        ("---", ["  " + "─" * 58]),
+        ("---", ["  " + "─" * 32]),
         ("```\n  a\n\nb\n```", ["      a", "", "    b"]),
         ("- a\n  ```\n  b\n  ```", ["  • a", "      b"]),
         ("    indented *code*", ["    indented *code*"]),

@@ -22,6 +22,8 @@ Layout = Callable[[int], list[Line]]
 DEEPEST: Final = 20
 """Constructs within each other that are understood; what is deeper is text."""
 _CODE_INDENT: Final = "  "
+_RULE: Final = 32
+"""Columns of a rule; one over the whole width would look like the frame of the screen."""
 _ANY_WIDTH: Final = 80
 _TASKS: Final = {"[ ] ": ("dim", "[ ] "), "[x] ": ("ok", "[x] "), "[X] ": ("ok", "[x] ")}
 _PARSER: Final = (
@@ -68,7 +70,7 @@ class _Drawing:
             case "fence" | "code_block":
                 return [_fixed(_code(token))]
             case "hr":
-                return [lambda columns: [Line([("rule", self._glyphs.rule * columns)])]]
+                return [lambda columns: [Line([("rule", self._glyphs.rule * min(columns, _RULE))])]]
             case "blockquote_open":
                 bar = f"{self._glyphs.bar} "
                 quoted = _one_below_the_other(self.blocks(group[1:-1], depth))
