@@ -110,6 +110,17 @@ def test_interrupts_that_waited_together_do_not_leave() -> None:
     assert desk.interrupt(state, 10.1) == ["leave"]
 
 
+def test_a_key_leaves_but_not_from_a_turn_and_not_with_messages_nobody_was_told_of() -> None:
+    desk = Desk()
+    assert desk.leave(running()) == []
+    assert desk.message is not None
+    assert "Esc stops the turn" in desk.message.text
+    desk.submit(running(), "and this")
+    assert desk.leave(idle()) == []
+    assert "Ctrl-D again leaves without" in desk.message.text
+    assert desk.leave(idle()) == ["leave"]
+
+
 def test_two_slow_interrupts_do_not_leave() -> None:
     desk, state = Desk(), idle()
     desk.interrupt(state, 10.0)

@@ -83,7 +83,7 @@ class Message:
 
 SILENT: Final = (
     "The agent does not answer: it ended, was stopped, or is busy. "
-    f"Wait, or press {keys.shown('interrupt')} twice to leave."
+    f"Wait, or press {keys.DEFAULT.shown('interrupt')} twice to leave."
 )
 """Said for as long as it is so."""
 _UNDOING: Final = Message("info", "Taking the last changes back.")
@@ -120,6 +120,7 @@ class Desk:
     _stopping_jobs: dict[int, str] = field(default_factory=dict)
     """Jobs that are asked to end, as a person calls them, by process."""
     _turn_seen: int = 0
+    _keymap: keys.Keymap = keys.DEFAULT
     _leave_until: float = float("-inf")
     _leave_seen: bool = False
     """Whether the person was shown that once more leaves."""
@@ -148,7 +149,7 @@ class Desk:
         if entered is None or entered.command is not None:
             return True
         meant = keys.nearest(entered.line)
-        hint = f"Did you mean {meant}?" if meant else f"{keys.shown('help')} lists them."
+        hint = f"Did you mean {meant}?" if meant else f"{self._keymap.shown('help')} lists them."
         self.message = Message(
             "warning",
             f"There is no command {clean_line(entered.line, 40)}. {hint} "
@@ -158,7 +159,7 @@ class Desk:
 
     def advance(self, state: ViewState) -> list[Order]:
         """Look at what has happened; send the next queued message when it is its turn."""
-        talk = state.conversation
+        talk, self._keymap = state.conversation, state.keymap
         if talk.turn != self._turn_seen:
             self._turn_seen = talk.turn
             self.sending, self.stopping, self.held = None, False, False
@@ -187,7 +188,7 @@ class Desk:
         """Go on with another session; what waits to be sent was meant for this one."""
         self.close()
         if self.outbox:
-            back = keys.shown("take_back")
+            back = self._keymap.shown("take_back")
             self.message = Message("warning", f"{self._unsent}. {back} takes them back; then choose again.")
             return []
         self.opening = session_id
@@ -216,7 +217,7 @@ class Desk:
             return ["leave"]
         self._leave_until, self._leave_seen = now + LEAVE_WINDOW_S, False
         dropped = f" {self._unsent}." if self.outbox else ""
-        self.message = Message("info", f"Press {keys.shown('interrupt')} again to leave.{dropped}")
+        self.message = Message("info", f"Press {state.keymap.shown('interrupt')} again to leave.{dropped}")
         return self.cancel(state)
 
     def copy(self, text: str, missing: str) -> list[Order]:
@@ -228,6 +229,15 @@ class Desk:
         size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
         self.message = Message("info", f"Copied {size}, if the terminal allows it.")
         return [Copy(text)]
+
+    def leave(self, state: ViewState) -> list[Order]:
+        """Leave, as from an empty line with a key; not while something runs that would end with it."""
+        key = state.keymap.shown("leave")
+        if state.conversation.busy and not state.cut_off:
+            stop = state.keymap.shown("cancel")
+            self.message = Message("info", f"Fido still works: {stop} stops the turn, then {key} leaves.")
+            return []
+        return self._leave("leave", key)
 
     def seen(self) -> None:
         """Note that what is said was drawn: keys that waited together are no answer to it."""
@@ -289,11 +299,11 @@ class Desk:
         count = len(self.outbox)
         return "1 queued message is not sent" if count == 1 else f"{count} queued messages are not sent"
 
-    def _leave(self, act: Literal["leave", "suspend"], command: keys.LocalCommand) -> list[Order]:
-        """Leave; when that drops messages, only once the person was told."""
+    def _leave(self, act: Literal["leave", "suspend"], said: str) -> list[Order]:
+        """Leave; when that drops messages, only once the person was told, and says the same again."""
         if len(self.outbox) > self._dropped:
             self._dropped = len(self.outbox)
-            self.message = Message("warning", f"{self._unsent}. {command} again leaves without.")
+            self.message = Message("warning", f"{self._unsent}. {said} again leaves without.")
             return []
         return [act]
 

@@ -108,6 +108,8 @@ class Keyboard:
                 desk.message = Message("info", said) if said else None
             case "newline":
                 composer.editor.newline()
+            case "leave" if not composer.editor.edit_text:
+                return desk.leave(self._view.state)
             case "take_back":
                 composer.take_back(desk.outbox)
             case "plan" | "help":

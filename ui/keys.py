@@ -206,16 +206,6 @@ class Keymap:
 DEFAULT: Final = Keymap()
 
 
-def action_of(key: str, place: Place = "composer") -> Action | None:
-    """Return what a key means when nobody has changed it."""
-    return DEFAULT.action_of(key, place)
-
-
-def shown(action: Action) -> str:
-    """Return the first key of an action when nobody has changed it, as a person names it."""
-    return DEFAULT.shown(action)
-
-
 def _action(name: str) -> Action:
     return next(each.action for each in BINDINGS if each.action == name)
 
@@ -224,7 +214,7 @@ def _refusal(action: str, keys: tuple[str, ...]) -> str:
     """Return why a wish makes no sense, whatever the others are; empty when it does."""
     rows = [each for each in BINDINGS if each.action == action]
     if not rows:
-        return f"names {action!r}, and there is no such action; {shown('help')} lists them."
+        return f"names {action!r}, and there is no such action; {DEFAULT.shown('help')} lists them."
     if action in FIXED:
         return f"{action} keeps {rows[0].shown}: it is the way out."
     for key in keys:
