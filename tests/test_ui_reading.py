@@ -309,6 +309,7 @@ def test_prompts_are_gone_through_by_a_key() -> None:
     assert "› Question 4" in desk.text
     desk.press("ctrl up", "ctrl up")
     assert "› Question 2" in desk.text
+    assert desk.text.count("› Question") == 1
     assert "Answer 2, paragraph 0" in desk.text
     desk.press("ctrl down")
     assert "Answer 3, paragraph 0" in desk.text

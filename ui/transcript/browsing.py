@@ -4,7 +4,7 @@ from typing import Final
 
 from ui import keys
 from ui.desk import Order
-from ui.transcript import folding
+from ui.transcript import canvases, folding
 from ui.transcript.asked import Asked
 from ui.transcript.blocks import Block
 from ui.transcript.finding import Finder
@@ -221,7 +221,8 @@ class Browser:
         viewport = self._viewport
         rows = self._rows(unit)
         if step > 0 or rows < viewport.rows:
-            viewport.show(unit.start, 0, min(rows, viewport.rows))
+            canvas = self._sheets.canvas(unit.start, viewport.columns)
+            viewport.show(unit.start, canvases.blank_rows(canvas), min(rows, viewport.rows))
         else:
             height = self._sheets.height(unit.stop - 1, viewport.columns)
             viewport.show(unit.stop - 1, max(0, height - viewport.rows), height)

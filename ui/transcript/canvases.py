@@ -32,9 +32,14 @@ def beside(left: urwid.Canvas, right: urwid.Canvas) -> urwid.CompositeCanvas:
     return urwid.CanvasJoin([(left, None, True, left.cols()), (right, None, False, right.cols())])
 
 
+def blank_rows(canvas: urwid.Canvas) -> int:
+    """Return how many empty rows a block begins with: they set it apart, and nobody misses them."""
+    return next((at for at, row in enumerate(canvas.text) if row.strip()), 0)
+
+
 def with_mark(canvas: urwid.Canvas, mark: str) -> urwid.CompositeCanvas:
     """Return a block with a mark beside its rows, in the margin that blocks have at the left."""
-    above = next((at for at, row in enumerate(canvas.text) if row.strip()), 0)
+    above = blank_rows(canvas)
     rest = urwid.CompositeCanvas(canvas)
     rest.pad_trim_left_right(-1, 0)
     return beside(column([" "] * above + [mark] * (canvas.rows() - above), "mark"), rest)

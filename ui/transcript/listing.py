@@ -191,9 +191,9 @@ class TranscriptView(urwid.Widget):
         """Return the prompt that is answered by what stands in the uppermost row; empty when it is seen."""
         if not placed or not self._viewport.cover:
             return ""
-        top = placed[0].position if placed[0].top < 0 else placed[0].position - 1
-        above = self._browser.asked.above(self._sheets.transcript, top + 1)
-        if above is None or above >= placed[0].position:
+        uppermost = placed[0].position
+        above = self._browser.asked.above(self._sheets.transcript, uppermost + 1)
+        if above is None or above == uppermost:
             return ""
         return folding.haystack(self._sheets.thing(above))
 
