@@ -10,7 +10,7 @@ from ui.widgets.row import Content, Part, parts_width, width
 
 WIDE: Final = 80
 """Columns from which on it names mode, model and, where there is room, the session."""
-_CONDITION: Final = 15
+_CONDITION: Final = 19
 """Columns kept for the condition, so that a clock that grows drops nothing beside it."""
 _PATH: Final = 24
 """Columns of a path up to which it is worth more than the session's name."""
