@@ -20,6 +20,8 @@ from ui.outlet import Outlet
 _LINE_FEED: Final = 10
 _CTRL_J: Final = tuple(b"\x1b[106;5u")
 """The key as the kitty keyboard protocol names it; a line feed alone is Enter to urwid."""
+_MOST_AHEAD: Final = 4_096
+"""Bytes that a terminal keeps for a program which does not read."""
 _EMPTY: Final = "\x1b[0m\x1b[H\x1b[2J"
 ESCAPE_S: Final = 0.03
 """How long an Esc may turn out to begin another key. A terminal sends a key in one write; 0.125 s were
@@ -55,6 +57,7 @@ class Terminal(urwid.display.raw.Screen):
         self._answers = answers
         self._outlet = outlet
         self._on_drawn = on_drawn
+        self._began = False
         self._frame: list[str] | None = None
         """What was written of a frame that is being drawn."""
         self._cursor: tuple[int, int] | None = None
@@ -116,10 +119,17 @@ class Terminal(urwid.display.raw.Screen):
         return typed
 
     def _start(self, *args: bool, **kwargs: bool) -> None:
-        super()._start(*args, **kwargs)
         fd = self._input_fileno()
         if fd is None or not os.isatty(fd):
+            super()._start(*args, **kwargs)
             return
+        # Later, what waits there may be answers that another program has asked for.
+        typed = b"" if self._began else _typed_ahead(fd)
+        self._began = True
+        super()._start(*args, **kwargs)
+        if typed:
+            self._partial_codes = [*typed]
+            self._wake_input_loop()
         modes = termios.tcgetattr(fd)
         modes[0] &= ~(termios.ICRNL | termios.IXON)
         modes[3] &= ~(termios.ISIG | termios.IEXTEN)
@@ -138,6 +148,18 @@ class Terminal(urwid.display.raw.Screen):
             # What the terminal does not read must not keep us: its settings come back once this is gone.
             with contextlib.suppress(termios.error):
                 termios.tcflush(self._outlet.fileno(), termios.TCOFLUSH)
+
+
+def _typed_ahead(fd: int) -> bytes:
+    """Return what was typed before anybody read it, with Enter as the key sends it; urwid drops it."""
+    modes = termios.tcgetattr(fd)
+    at_once = [*modes[:3], modes[3] & ~(termios.ICANON | termios.ECHO), *modes[4:6], list(modes[6])]
+    at_once[6][termios.VMIN] = at_once[6][termios.VTIME] = 0
+    termios.tcsetattr(fd, termios.TCSANOW, at_once)
+    try:
+        return os.read(fd, _MOST_AHEAD).replace(b"\n", b"\r")
+    finally:
+        termios.tcsetattr(fd, termios.TCSANOW, modes)
 
 
 def _prints_osc(term: str) -> bool:

@@ -67,13 +67,14 @@ async def test_an_editor_that_fails_loses_nothing_and_its_failure_is_said(tmp_pa
         await terminal.shows("› a draft", "could not be started")
 
 
-def test_a_killed_screen_comes_back_with_the_draft_though_an_editor_had_the_terminal(
+def test_a_draft_begins_before_the_first_frame_and_outlives_a_screen_killed_while_an_editor_has_it(
     at: Home, tmp_path: Path, server: ScriptedServer
 ) -> None:
     environment = at.environment(TERM="xterm-256color", EDITOR=EDITOR, **openai_environment(server.base_url))
     with TerminalProgram([*GUARD], 100, 24, environment, tmp_path) as program:
+        program.type("a dr")  # before anybody reads it
         program.until(lambda: "ready" in program.text, "the screen")
-        program.type("a draft" + CTRL_G)
+        program.type("aft" + CTRL_G)
         program.until(lambda: "editing <a draft>" in program.text, "the editor")
         screen = pid_of(at, program.process.pid, "ui")
         kill(screen)
