@@ -5,7 +5,6 @@ in every place that has no other use for it. Keys that edit a line are urwid's o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple
 
 from ui import key_names
@@ -65,8 +64,7 @@ PLACES: Final[dict[Place, str]] = {
 """Places in the order of the help, with its heads."""
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """One action in one place, and the keys that mean it."""
 
     action: Action
@@ -127,13 +125,13 @@ BINDINGS: Final = (
 )
 EDITING: Final = (
     (("left", "right"), "a character"),
-    (("meta b", "meta f"), "a word back, forward"),
+    (("ctrl left", "ctrl right"), "a word back, forward; also Alt-B, Alt-F"),
     (("ctrl a", "ctrl e"), "start, end of the line"),
     (("backspace", "delete"), "delete a character"),
     (("ctrl w", "meta d"), "delete the word before, behind the cursor"),
     (("ctrl u", "ctrl k"), "delete to the start, end of the line"),
     (("ctrl y",), "put back what was deleted"),
-    (("ctrl _",), "undo"),
+    (("ctrl _", "meta _"), "undo, redo"),
 )
 """Keys that edit the line, for the help; urwid's editor knows them."""
 FIXED: Final[tuple[Action, ...]] = ("interrupt",)
@@ -162,18 +160,14 @@ class Pasted(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
 class Keymap:
     """What each key means, as the person wants it."""
 
-    bindings: tuple[Binding, ...] = BINDINGS
-    faults: tuple[str, ...] = ()
-    """What of the wishes could not be met, for people."""
-    _meant: dict[tuple[Place, str], Action] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        meant = {(each.place, key): each.action for each in self.bindings for key in each.keys}
-        object.__setattr__(self, "_meant", meant)
+    def __init__(self, bindings: tuple[Binding, ...] = BINDINGS, faults: tuple[str, ...] = ()) -> None:
+        """`faults`: what of the wishes could not be met, for people."""
+        self.bindings = bindings
+        self.faults = faults
+        self._meant = {(each.place, key): each.action for each in bindings for key in each.keys}
 
     @classmethod
     def of(cls, wishes: Mapping[str, tuple[str, ...]]) -> "Keymap":
@@ -226,7 +220,7 @@ def _refusal(action: str, keys: tuple[str, ...]) -> str:
 
 
 def _rebound(wanted: Mapping[Action, tuple[str, ...]]) -> tuple[Binding, ...]:
-    return tuple(replace(each, keys=wanted.get(each.action, each.keys)) for each in BINDINGS)
+    return tuple(each._replace(keys=wanted.get(each.action, each.keys)) for each in BINDINGS)
 
 
 def _clash(bindings: tuple[Binding, ...], wanted: dict[Action, tuple[str, ...]]) -> tuple[Action, str] | None:
