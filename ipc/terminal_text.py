@@ -32,17 +32,17 @@ _HIDDEN: Final = (
 )
 _JOINER: Final = "\u200d"
 _SELECTOR: Final = "\ufe0f"
-_SUSPECT: Final = re.compile(f"[{_HIDDEN}]")
+_SUSPECT: Final = f"[{_HIDDEN}]"
 # A joiner belongs between emoji, a selector behind one or within a key cap; all others hide something.
-_LONE_JOINER: Final = re.compile(f"(?<![{_EMOJI}{_SELECTOR}]){_JOINER}|{_JOINER}(?![{_EMOJI}])")
-_LONE_SELECTOR: Final = re.compile(f"(?<![{_EMOJI}0-9#*]){_SELECTOR}|(?<=[0-9#*]){_SELECTOR}(?!\u20e3)")
+_LONE_JOINER: Final = f"(?<![{_EMOJI}{_SELECTOR}]){_JOINER}|{_JOINER}(?![{_EMOJI}])"
+_LONE_SELECTOR: Final = f"(?<![{_EMOJI}0-9#*]){_SELECTOR}|(?<=[0-9#*]){_SELECTOR}(?!\u20e3)"
 _CONTROLS: Final = {c: 0x2400 + c for c in range(0x20) if c not in (0x09, 0x0A)} | {0x7F: 0x2421}
 # Where characters without a width of their own live: below U+3100, then far apart, then outside the BMP.
 _MARK_BLOCKS: Final = ((0x0300, 0x3100), (0xA600, 0xAC00), (0xFB00, 0xFE30))
 _HIGH_MARK_BLOCKS: Final = ((0x10000, 0x12000), (0x16A00, 0x17000), (0x1BC00, 0x1BD00), (0x1CF00, 0x1F000))
-_ABOVE_LATIN: Final = re.compile(f"[\u0300-\uffff]{{{STACK_LIMIT + 1}}}")
-_ABOVE_BMP: Final = re.compile(f"[\U00010000-\U0001efff]{{{STACK_LIMIT + 1}}}")
-_GAP: Final = re.compile(r"[ \t]*\n\s*|[ \t]{24,}")
+_ABOVE_LATIN: Final = f"[\u0300-\uffff]{{{STACK_LIMIT + 1}}}"
+_ABOVE_BMP: Final = f"[\U00010000-\U0001efff]{{{STACK_LIMIT + 1}}}"
+_GAP: Final = r"[ \t]*\n\s*|[ \t]{24,}"
 """A line's end with all white space around it, or blanks that could push something out of sight."""
 _LINE_ENDS_SHOWN: Final = 2
 _SETTLED_LATER: Final = "\r" + _JOINER + _SELECTOR
@@ -57,14 +57,14 @@ def clean(text: str) -> str:
     if text.isascii():
         return text.translate(_CONTROLS)
     if _JOINER in text:
-        text = _LONE_JOINER.sub("<U+200D>", text)
+        text = _compiled(_LONE_JOINER).sub("<U+200D>", text)
     if _SELECTOR in text:
-        text = _LONE_SELECTOR.sub("<U+FE0F>", text)
-    if _SUSPECT.search(text):
+        text = _compiled(_LONE_SELECTOR).sub("<U+FE0F>", text)
+    if _compiled(_SUSPECT).search(text):
         text = text.translate(_pictures)
-    if _ABOVE_LATIN.search(text):
+    if _compiled(_ABOVE_LATIN).search(text):
         text = _stacks(_MARK_BLOCKS).sub(r"\1…", text)
-    if _ABOVE_BMP.search(text):
+    if _compiled(_ABOVE_BMP).search(text):
         text = _stacks(_HIGH_MARK_BLOCKS).sub(r"\1…", text)
     return text
 
@@ -81,7 +81,7 @@ def on_one_line(text: str, limit: int) -> str:
 
     A gap that could hide what stands behind it is counted. At most `limit` characters; `…` marks a cut.
     """
-    line = _GAP.sub(_sign, text.strip()).replace("\t", " ")
+    line = _compiled(_GAP).sub(_sign, text.strip()).replace("\t", " ")
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
@@ -130,13 +130,19 @@ class _Pictures(dict[int, str]):
         if code in _CONTROLS:
             shown = chr(_CONTROLS[code])
         else:
-            shown = f"<U+{code:04X}>" if _SUSPECT.match(character) else character
+            shown = f"<U+{code:04X}>" if _compiled(_SUSPECT).match(character) else character
         if len(self) < _PICTURES_KEPT:
             self[code] = shown
         return shown
 
 
 _pictures: Final = _Pictures()
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern when it is first needed: most texts are ASCII, and a process starts without."""
+    return re.compile(pattern)
 
 
 @functools.cache
