@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ui import keys
@@ -281,3 +281,41 @@ def test_ctrl_c_ends_a_paste_whose_end_was_lost() -> None:
     left, pasted = sifted(b"\x1b[200~half", b"\x03", b"typed")
     assert left == b"\x1b[200~\x1b[201~typed"
     assert pasted == ["half"]
+
+
+PRESSES = st.lists(
+    st.one_of(
+        st.sampled_from(sorted(KEYS)),
+        st.sampled_from(["right", "up", "down", "home", "end", "meta d", "ctrl k", "ctrl u", "ctrl right"]),
+        st.sampled_from(["a", " ", "界", "e\u0301"[1], "👩", "\u200d", "\ufe0f", "ก", "็", "\u202e", "\t"]),
+        st.sampled_from([keys.Pasted("short\tone"), keys.Pasted("long\n" * 30), keys.Pasted("x" * 30_000)]),
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.report("TERM-05")
+@settings(max_examples=40)
+@given(PRESSES, st.integers(1, 60), st.integers(1, 9))
+def test_whatever_is_pressed_at_any_width_the_cursor_is_on_the_screen_and_undo_leads_back(
+    presses: list[str], columns: int, rows: int
+) -> None:
+    composer = Composer(UNICODE)
+    composer.limit = rows
+    for key in presses:
+        composer.editor.type(columns, key)
+        if key == "meta d":
+            composer.editor.expand()
+        canvas = composer.render((columns + 2,), True)
+        assert canvas.cols() == columns + 2
+        assert canvas.rows() == composer.rows((columns + 2,), True) <= rows
+        column, row = canvas.cursor
+        assert 0 <= column < columns + 2
+        assert 0 <= row < canvas.rows()
+    written = composer.editor.draft()
+    while composer.editor.undo():
+        pass
+    assert composer.editor.edit_text == ""
+    while composer.editor.redo():
+        pass
+    assert composer.editor.draft().whole == written.whole or "ctrl _" in presses
