@@ -273,6 +273,23 @@ def test_a_click_chooses_a_block_and_a_second_one_unfolds_it() -> None:
     assert "test_17.py passed" in desk.text
 
 
+def test_who_clicks_and_types_means_the_line_below() -> None:
+    desk = told(rows=60)
+    row = next(at for at, line in enumerate(desk.lines) if "make test" in line)
+    click(desk, 10, row)
+    desk.type("can you /fix it")
+    assert desk.screen.composer.editor.edit_text == "can you /fix it"
+    assert desk.orders == []
+    click(desk, 10, row)
+    desk.press("down", "c")
+    assert desk.orders == [Copy("make lint")]
+
+
+def test_n_is_a_letter_while_nothing_is_searched_for() -> None:
+    desk = told().press("shift tab").type("now")
+    assert desk.screen.composer.editor.edit_text == "now"
+
+
 def test_the_wheel_scrolls_and_a_click_on_the_sign_follows_again() -> None:
     desk = Desktop(80, 24).tell(session(), say("\n\n".join(f"paragraph {number}" for number in range(60))))
     desk.draw()

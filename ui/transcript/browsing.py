@@ -24,6 +24,8 @@ STAYING: Final[tuple[keys.Action, ...]] = (
 )
 """Actions of the whole screen after which the person still browses."""
 
+_MATCHES: Final[tuple[keys.Action, ...]] = ("next_match", "previous_match")
+
 
 class Browser:
     """What keys and clicks do in the transcript."""
@@ -54,7 +56,7 @@ class Browser:
         if action == "select":
             reading.selecting = True
             return
-        reading.browsing = True
+        reading.browsing, reading.clicked = True, False
         if not self.chosen:
             self._choose_seen(-1)
         if action == "search":
@@ -65,6 +67,9 @@ class Browser:
         reading = self._view.desk.reading
         if reading.finding and (action not in STAYING or action is None):
             return self.finder.press(columns, key, action)
+        if keys.is_text(key) and (reading.clicked or (action in _MATCHES and not reading.query)):
+            action = None
+        reading.clicked = False
         match action:
             case "block_up" | "line_up":
                 self._step(-1)
@@ -96,8 +101,9 @@ class Browser:
 
     def choose(self, position: int) -> bool:
         """Choose the block at a position; return whether it was chosen before."""
-        before = self.chosen
-        self._view.desk.reading.browsing = True
+        before, reading = self.chosen, self._view.desk.reading
+        reading.clicked = reading.clicked or not reading.browsing
+        reading.browsing = True
         self._keep(position)
         return position in before
 

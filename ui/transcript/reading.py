@@ -12,6 +12,8 @@ class Reading:
 
     browsing: bool = False
     """Whether keys are for the transcript."""
+    clicked: bool = False
+    """Whether no key has been pressed there yet: who clicks and types means the line below."""
     finding: bool = False
     """Whether they are what is searched for."""
     selecting: bool = False
@@ -32,5 +34,5 @@ class Reading:
 
     def leave(self) -> None:
         """Go back to the line one writes."""
-        self.browsing = self.finding = self.selecting = False
+        self.browsing = self.clicked = self.finding = self.selecting = False
         self.search = Search()

@@ -12,8 +12,8 @@ from ui.transcript.blocks import Block, ThoughtBlock, ToolBlock
 from ui.transcript.transcript import Transcript
 from ui.view import View
 
-KEPT: Final = 600
-"""Canvases that are kept of blocks seen lately: some 3 MB."""
+KEPT: Final = 300
+"""Canvases that are kept of blocks seen lately: at most 3 MB."""
 
 
 class _Sheet(NamedTuple):

@@ -160,7 +160,8 @@ def _reading_hints(view: View) -> list[tuple[str, str]]:
         ]
     fold = view.desk.reading.fold
     hints = [(back, "back"), *([(shown("toggle"), fold)] if fold else [])]
-    hints += [(shown("copy"), "copy"), (shown("find"), "search")]
+    if not view.desk.reading.clicked:
+        hints += [(shown("copy"), "copy"), (shown("find"), "search")]
     if view.desk.reading.query:
         hints.insert(1, (f"{shown('next_match')}, {shown('previous_match')}", "match"))
     return [*hints, (f"{shown('block_up')}, {shown('block_down')}", "choose")]
