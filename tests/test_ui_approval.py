@@ -272,3 +272,83 @@ def test_a_paste_into_the_sentence_is_text_whatever_is_in_it() -> None:
 def test_words_typed_at_an_approval_become_the_reason_of_a_no_and_never_a_yes() -> None:
     desk = ask().type("no, do not run that").press("enter")
     assert desk.orders == [SettleAsk(ask_id="ask-1", decision="deny", text="no, do not run that")]
+
+
+# --- where there is little room
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 10), (60, 16), (80, 10), (80, 24)])
+@pytest.mark.parametrize("tool", ["bash_exec", "patch"])
+def test_every_answer_is_in_sight_on_the_smallest_screen(columns: int, rows: int, tool: str) -> None:
+    body = "\n".join(f"step {number}" for number in range(40)) if tool == "bash_exec" else CHANGE
+    desk = ask(columns, rows, tool=tool, title=f"{tool}: a.py" if tool == "patch" else "", body=body)
+    for text in ("1 Allow once", "2 Deny", "3 Allow for", "4 Allow always"):
+        assert text in desk.text
+    assert "SUBAGENT" in desk.text
+
+
+def test_the_title_of_a_command_of_many_lines_does_not_repeat_it() -> None:
+    desk = ask(60, 24, body="\n".join(f"step {number}" for number in range(40)))
+    assert "Run this command in tests?" in desk.text
+
+
+def test_of_many_options_those_around_the_chosen_one_are_in_sight() -> None:
+    options = tuple(f"option {number}" for number in range(20))
+    desk = Desktop(60, 12).tell(question(*options)).wait(2 * GRACE_S)
+    assert "1 option 0" in desk.text
+    desk.press(*["down"] * 15)
+    assert "› 16 option 15" in desk.text
+    assert desk.press("enter").orders == [SettleAsk(ask_id="q", decision="allow_once", text="option 15")]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(40, 10), (40, 12), (80, 24), (120, 32)])
+def test_what_is_out_of_sight_is_counted_and_the_key_to_it_named(columns: int, rows: int) -> None:
+    desk = ask(columns, rows, body="\n".join(f"line {number}" for number in range(60)))
+    seen = sum(line.strip(" ┃").startswith("line ") for line in desk.lines)
+    assert f"{60 - seen} more" in desk.text
+    assert "PgDn" in desk.text
+    assert "PgDn" not in ask(columns, rows, body="make").text
+    desk.press(*["page down"] * 60)
+    assert f"{60 - seen} more" in desk.text
+    assert "PgUp" in desk.text
+
+
+def test_a_command_is_broken_between_words_and_goes_on_further_right() -> None:
+    command = "find . -not -path './.git/*' -newer Makefile -name '*.py' -print0"
+    desk = ask(40, 24, body=f"{command}\nmake")
+    first = next(at for at, line in enumerate(desk.lines) if "find ." in line)
+    rows = desk.lines[first : first + 3]
+    assert [line.index(line.split()[0]) for line in rows] == [2, 4, 2]
+    assert " ".join(word for line in rows for word in line.split()) == f"{command} make"
+
+
+def test_a_click_chooses_an_answer_and_gives_none() -> None:
+    desk = ask()
+    row = next(at for at, line in enumerate(desk.lines) if "3 Allow for" in line)
+    part = desk.screen.part_at(6, row)
+    assert part is not None
+    assert part.widget is desk.screen.form
+    desk.screen.form.mouse_event(part.size, "mouse press", 1, part.column, part.row, True)
+    assert "› 3 Allow for" in desk.text
+    assert desk.orders == []
+    assert desk.press("enter").orders == [SettleAsk(ask_id="ask-1", decision="allow_session")]
+
+
+def test_a_long_sentence_scrolls_to_its_cursor_and_leaves_the_question_in_sight() -> None:
+    desk = ask(60, 16, body="git push --force").press("2").type("because " * 60)
+    assert "Deny, and say why" in desk.text
+    assert "git push --force" in desk.text
+    assert "because" in desk.text
+    assert desk.draw().cursor is not None
+
+
+def test_the_composer_below_says_what_typing_does_there() -> None:
+    assert "› Type to say no, and why" in ask().text
+    assert "› Type to answer in your own words" in Desktop().tell(question("red")).text
+    desk = ask().tell(AskSettled(ask_id="ask-1", outcome="deny"))
+    assert "› Ask Fido to do something" in desk.text
+
+
+def test_while_the_transcript_is_read_no_key_answers() -> None:
+    desk = ask().press("shift tab", "1")
+    assert not [order for order in desk.orders if isinstance(order, SettleAsk)]

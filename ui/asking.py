@@ -85,7 +85,7 @@ def _where(ask: AskRaised) -> str | None:
 
 def _words(text: str) -> str:
     """Return a text to compare with another, whichever way its lines are divided."""
-    return " ".join(on_one_line(text, len(text) + 1).replace(LINE_END, " ").split())
+    return " ".join(on_one_line(text, 3 * len(text) + 1).replace(LINE_END, " ").split())
 
 
 def body(ask: AskRaised) -> str:

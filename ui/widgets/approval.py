@@ -18,6 +18,7 @@ _AROUND_CHOICES: Final = 5
 _BODY_KEPT: Final = 2
 """Rows of the body that stay however many answers there are."""
 _LABEL_ROWS: Final = 2
+_TITLE_ROWS: Final = 2
 _SENTENCE_ROWS: Final = 5
 _MARGIN: Final = 2
 
@@ -49,7 +50,7 @@ class AskForm(urwid.Widget):
         self._sentence: Composer | None = None
         self._body = AskBody(view, ask)
         self._head = Row(self._heading, view.glyphs.ellipsis)
-        self._title = urwid.Text(("strong", asking.title(ask)))
+        self._title = asking.title(ask)
 
     @property
     def armed(self) -> bool:
@@ -109,9 +110,10 @@ class AskForm(urwid.Widget):
         """Return the lines from the top; the body takes what the others leave, air what the body leaves."""
         above: list[AbstractFlowWidget] = [self._head]
         tight = self.limit < self.choices + _AROUND_CHOICES
-        if self._title.text:
-            self._title.set_wrap_mode(urwid.CLIP if tight else urwid.SPACE)
-            above.append(_indented(self._title))
+        if self._title:
+            rows, ellipsis = 1 if tight else _TITLE_ROWS, self._view.glyphs.ellipsis
+            title = cut_rows(self._title, max(1, columns - _MARGIN), rows, ellipsis)
+            above.append(_indented(urwid.Text(("strong", title))))
         heading = sum(widget.rows((columns,)) for widget in above)
         below = self._answers(columns, self.limit - heading, tight=tight)
         taken = heading + sum(line.widget.rows((columns,)) for line in below)
@@ -131,7 +133,10 @@ class AskForm(urwid.Widget):
         full = [_Line(self._full_choice(at, columns), at) for at in each]
         if not tight and sum(line.widget.rows((columns,)) for line in full) + _AROUND_CHOICES <= self.limit:
             return full
-        shown = max(1, room - min(_BODY_KEPT, self._body.whole(columns - _MARGIN)))
+        kept = min(
+            _BODY_KEPT if room >= self.choices + _BODY_KEPT else 1, self._body.whole(columns - _MARGIN)
+        )
+        shown = max(1, min(self.choices, room - kept))
         first = max(0, min(self._chosen - shown // 2, self.choices - shown))
         ellipsis = self._view.glyphs.ellipsis
         return [
@@ -143,7 +148,10 @@ class AskForm(urwid.Widget):
         rule = self._view.glyphs.rule
         asks = len(self._view.state.conversation.asks)
         left = f"{rule * 2} {'Fido' if self.ask.kind == 'question' else self.ask.tool} asks "
-        right = f" 1 of {asks} {rule * 2}" if asks > 1 else ""
+        told = [f"1 of {asks}"] if asks > 1 else []
+        if self._body.limit == 1 and self.is_cut(columns):  # too low to say so itself
+            told.append(self._body.hidden(columns - _MARGIN, brief=True))
+        right = f" {f' {self._view.glyphs.dot} '.join(told)} {rule * 2}" if told else ""
         fill = rule * max(0, columns - width(left) - width(right) - (1 if right else 0))
         return [("ask", left + fill)], [("ask", right)] if right else []
 

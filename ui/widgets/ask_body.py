@@ -63,8 +63,9 @@ class AskBody(urwid.Widget):
         if rows == 1 or self.whole(columns) <= rows:
             return self._page.render((columns, rows))
         page = self._page.render((columns, rows - 1))
-        hidden = constant_row([("ask", self._hidden(columns, rows - 1))], self._view.glyphs.ellipsis)
-        return urwid.CanvasCombine([(page, None, False), (hidden.render((columns,)), None, False)])
+        ellipsis = self._view.glyphs.ellipsis
+        foot = constant_row([("ask", f"{ellipsis} {self.hidden(columns)}")], ellipsis).render((columns,))
+        return urwid.CanvasCombine([(page, None, False), (foot, None, False)])
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
@@ -74,17 +75,15 @@ class AskBody(urwid.Widget):
         """Tell whether there is more of it than can be seen at once."""
         return self.whole(columns) > self.rows((columns,))
 
-    def _hidden(self, columns: int, rows: int) -> str:
-        above = self._page.page.get_scrollpos(self._page.inner)
-        below = self.whole(columns) - rows - above
-        keymap, sign = self._view.keymap, self._view.glyphs.ellipsis
-        if below > 0:
-            return f"{sign} {_counted(below)} below: {keymap.shown('page_down')}"
-        return f"{sign} {_counted(above)} above: {keymap.shown('page_up')}"
-
-
-def _counted(rows: int) -> str:
-    return "1 more row" if rows == 1 else f"{rows} more rows"
+    def hidden(self, columns: int, *, brief: bool = False) -> str:
+        """Return how much is out of sight, and the key to it."""
+        shown = max(1, self.rows((columns,)) - 1)
+        above = self._page.page.get_scrollpos((max(1, columns - 1), shown))
+        below = self.whole(columns) - shown - above
+        count, where = (below, "below") if below > 0 else (above, "above")
+        key = self._view.keymap.shown("page_down" if below > 0 else "page_up")
+        rows = "" if brief else f" {'row' if count == 1 else 'rows'} {where}"
+        return f"{count} more{rows}: {key}"
 
 
 def _text(view: View, ask: AskRaised) -> AbstractFlowWidget:
