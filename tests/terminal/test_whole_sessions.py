@@ -9,7 +9,7 @@ from tests.fakes.chat_script import Step, call, gate, say
 from tests.fakes.fido import Home, kill, pid_of, wait_until
 from tests.fakes.scene import Start, leave
 from tests.fakes.scripted_server import ScriptedServer
-from tests.fakes.terminal import CTRL_C, CTRL_R, ENTER, TerminalProgram
+from tests.fakes.terminal import CTRL_C, ENTER, F4, TerminalProgram
 
 ITEMS = [
     {"id": "look", "title": "Look at the file", "status": "in_progress", "next_action": "read a.py"},
@@ -66,7 +66,7 @@ def test_an_earlier_session_is_recalled_and_its_conversation_goes_on(
     server.add(say("The second answer."), say("The third answer."))
     second = start("The second prompt")
     until_shown(second, "The second answer.", "ready")
-    second.type("a draft" + CTRL_R)
+    second.type("a draft" + F4)
     until_shown(second, "Earlier sessions", "The first prompt", "The second prompt", "open")
     second.type("first" + ENTER)
     until_shown(second, "Opening")
