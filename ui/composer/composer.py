@@ -33,17 +33,23 @@ class Composer(urwid.Widget):
         return min(self.limit, self.editor.rows((self._room(size),)))
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        columns = self._room(size)
-        text = urwid.CompositeCanvas(self.editor.render((columns,), focus))
-        shown = min(self.limit, text.rows())
-        if text.cursor is not None:
-            row = text.cursor[1]
-            self._top = min(max(self._top, row - shown + 1), row)
-        self._top = max(0, min(self._top, text.rows() - shown))
-        text.trim(self._top, shown)
+        columns, shown = self._room(size), self.rows(size)
+        text = urwid.CompositeCanvas(self._text(columns, shown, focus))
         mark = urwid.CompositeCanvas(self._mark.render((_MARK,)))
         mark.pad_trim_top_bottom(0, shown - 1)
         return urwid.CanvasJoin([(mark, None, False, _MARK), (text, None, focus, columns)])
+
+    def _text(self, columns: int, shown: int, focus: bool) -> urwid.Canvas:
+        rows = self.editor.rows((columns,))
+        if rows <= shown:
+            self._top = 0
+            return self.editor.render((columns,), focus)
+        column, row = self.editor.get_cursor_coords((columns,)) or (0, 0)
+        top = min(max(self._top, row - shown + 1), row)
+        self._top = max(0, min(top, rows - shown))
+        text = urwid.CompositeCanvas(self.editor.render_rows(columns, self._top, shown))
+        text.cursor = (column, row - self._top) if focus else None
+        return text
 
     def keypress(self, size: Size, key: str) -> str | None:
         return None if self.editor.type(self._room(size), key) else key

@@ -6,12 +6,14 @@ from typing import Final, Literal
 
 import urwid
 from urwid import text_layout
+from urwid.canvas import apply_text_layout
 from urwid.command_map import Command
 
 from ipc.terminal_text import clean
 from ui import keys
 from ui.composer import draft as drafts
 from ui.composer.draft import Draft
+from ui.composer.layout import LineLayout
 
 _JOINS: Final = ("\u200d", "\ufe0f")
 """Typed alone, between the parts of an emoji; judged when the text is taken."""
@@ -45,6 +47,7 @@ class LineEditor(urwid.Edit):
             wrap=urwid.SPACE if multiline else urwid.CLIP,
             undo_limit=_UNDO_STEPS,
             kill_buffer=self._kills,
+            layout=LineLayout(),
         )
         self._command_map = _editing_keys()
         self._typed_over = Draft()
@@ -160,6 +163,11 @@ class LineEditor(urwid.Edit):
             roles += (None, place - at), ("chip", width)
             at = place + 1
         return text, roles
+
+    def render_rows(self, columns: int, top: int, count: int) -> urwid.Canvas:
+        """Draw some of the rows; without a cursor."""
+        text, roles = self.get_text()
+        return apply_text_layout(text, roles, self.get_line_translation(columns)[top : top + count], columns)
 
     def position_coords(self, maxcol: int, pos: int) -> tuple[int, int]:
         return super().position_coords(maxcol, pos + sum(w - 1 for place, w in self._labels() if place < pos))
