@@ -109,7 +109,7 @@ def test_turns_are_counted_on_after_a_restart(stage: Stage) -> None:
 
 @pytest.mark.parametrize(
     ("name", "length", "kept"),
-    [("bash_exec", 7_000, 7_000), ("patch", 30_000, 30_000), ("patch", 90_000, 32_768)],
+    [("bash_exec", 4_000, 4_000), ("patch", 30_000, 30_000), ("patch", 90_000, 32_768)],
 )
 def test_what_is_shown_of_a_result_is_bounded_and_a_diff_is_shown_longer(
     stage: Stage, name: str, length: int, kept: int
@@ -123,21 +123,40 @@ def test_what_is_shown_of_a_result_is_bounded_and_a_diff_is_shown_longer(
     assert [event.display for event in stage.events() if isinstance(event, CallEnded)] == [shown]
 
 
-def test_of_a_long_output_both_ends_are_shown_in_whole_lines(stage: Stage) -> None:
+@pytest.mark.parametrize(
+    ("lines", "first", "last"),
+    [
+        ([f"line {number}" for number in range(2_000)], 200, 100),
+        (["x" * 99] * 500, 50, 30),
+        (["short"] * 300, 200, 100),
+        (["short"] * 301, 200, 100),
+        (["x" * 90] * 80, 80, 0),
+    ],
+)
+def test_of_a_long_output_both_ends_are_shown_in_whole_lines(
+    stage: Stage, lines: list[str], first: int, last: int
+) -> None:
+    shown = shown_of(stage, "\n".join(lines)).split("\n")
+    left = len(lines) - first - last
+    if not left:
+        assert shown == lines
+        return
+    assert shown == [*lines[:first], f"… {left:,} lines left out", *lines[-last:]]
+
+
+def test_of_one_endless_line_both_ends_are_shown(stage: Stage) -> None:
+    shown = shown_of(stage, "x" * 20_000)
+    assert shown == f"{'x' * 5_000}\n… 12,000 characters left out\n{'x' * 3_000}"
+
+
+def shown_of(stage: Stage, output: str) -> str:
+    """What a person is shown of an output."""
     stage.recorder.prompt_taken("go")
     call = ToolCall(id="c", name="bash_exec", arguments="{}")
-    lines = [f"line {number}" for number in range(2_000)]
     stage.recorder.call_started(call, "")
-    stage.recorder.call_finished(call, ToolResult("", "error", "\n".join(lines)))
+    stage.recorder.call_finished(call, ToolResult("", "error", output))
     (shown,) = [fact.display for fact in stage.told if isinstance(fact, ToolFinished)]
-    head, _, end = shown.partition("\n… ")
-    left_out, *last = end.split("\n")
-    first = head.split("\n")
-    assert len(shown) < 8_100
-    assert first == lines[: len(first)]
-    assert last == lines[-len(last) :]
-    missing = len("\n".join(lines)) - len("\n".join(first)) - len("\n".join(last))
-    assert left_out == f"{missing:,} characters left out"
+    return shown
 
 
 # --- a turn that broke off ---------------------------------------------------------------------------------

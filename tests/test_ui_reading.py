@@ -355,6 +355,23 @@ def test_a_call_that_waits_for_the_person_says_so_and_then_what_was_decided() ->
     assert "40 lines" in desk.line_with("bash_exec make")
 
 
+def test_a_question_that_was_answered_stands_there_with_its_answer() -> None:
+    desk = Desktop(100, 30).tell(
+        session(), *called("1", "Up or down?", "Down", "ask_user"), say("Then down it is.")
+    )
+    assert "ask_user Up or down? · Down" in desk.text
+    assert "allowed" not in desk.text
+
+
+def test_what_a_call_does_has_half_of_the_row_before_anything_else() -> None:
+    command = "pytest -q tests/terminal tests/faults tests/interop"
+    many = f"{OUTPUT}\n… 2,700 lines left out\n{OUTPUT}"
+    assert "2,780 lines" in Desktop(160).tell(session(), *called("1", command, many)).line_with(command)
+    for columns in (60, 100):
+        line = Desktop(columns).tell(session(), *called("1", command, many)).line_with("bash_exec")
+        assert "bash_exec pytest -q tests" in line
+
+
 def test_a_command_that_failed_shows_its_end() -> None:
     desk = Desktop(80).tell(
         session(),

@@ -246,7 +246,8 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             talk.transcript.ask_about(ask.tool)
         case AskSettled(ask_id=ask_id, outcome=decision):
             if (settled := talk.asks.pop(ask_id, None)) is not None:
-                talk.transcript.decide(settled.tool, DECIDED.get(decision, ""), now)
+                decided = DECIDED.get(decision, "") if settled.kind == "approval" else ""
+                talk.transcript.decide(settled.tool, decided, now)
         case UsageReported():
             talk.usage, talk.context_tokens = fact, fact.context_tokens
         case RequestDelayed():

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Final, Literal, assert_never
 
 import msgspec
@@ -55,6 +56,8 @@ DISPLAY_LIMIT: Final = 8_000
 """Characters of a tool's output that the person sees; the model gets what the tool returned."""
 DISPLAY_END: Final = 3_000
 """How many of them are its end, where a command says how it went."""
+SHOWN_LINES: Final = 200
+"""Lines at its beginning; half as many at its end."""
 DIFF_LIMIT: Final = 32 * 1024
 """The same of a change: nobody can count the lines of a diff that was cut. 1 ms, and 85 KiB of the screen."""
 DIFFING: Final = ("patch",)
@@ -289,11 +292,23 @@ class Recorder:
 
 def _both_ends(display: str) -> str:
     """Return the beginning and the end of an output, in whole lines where it has lines."""
-    if len(display) <= DISPLAY_LIMIT:
+    lines = display.split("\n")
+    head = _fitting(lines, DISPLAY_LIMIT - DISPLAY_END, SHOWN_LINES)
+    tail = _fitting(lines[head:][::-1], DISPLAY_END, SHOWN_LINES // 2)
+    left = len(lines) - head - tail
+    if left == 0:
         return display
-    head, end = display[: DISPLAY_LIMIT - DISPLAY_END], display[-DISPLAY_END:]
-    head, end = head.rpartition("\n")[0] or head, end.partition("\n")[2] or end
-    return f"{head}\n… {len(display) - len(head) - len(end):,} characters left out\n{end}"
+    if head == 0:
+        more = len(display) - DISPLAY_LIMIT
+        begin, end = display[: DISPLAY_LIMIT - DISPLAY_END], display[-DISPLAY_END:]
+        return f"{begin}\n… {more:,} characters left out\n{end}"
+    return "\n".join([*lines[:head], f"… {left:,} lines left out", *lines[len(lines) - tail :]])
+
+
+def _fitting(lines: Sequence[str], characters: int, most: int) -> int:
+    """Return how many lines from the beginning fit."""
+    used = accumulate(len(line) + 1 for line in lines[:most])
+    return sum(1 for total in used if total <= characters)
 
 
 def _begun(display: str, limit: int) -> str:

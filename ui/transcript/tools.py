@@ -15,7 +15,7 @@ from ui.transcript import folding
 from ui.transcript.blocks import ToolBlock
 from ui.view import View
 from ui.widgets.diff import diff_text
-from ui.widgets.row import Content, Part, Row, hanging
+from ui.widgets.row import Content, Part, Row, hanging, parts_width
 
 _INDENT: Final = "    "
 _TOOL_ROLE: Final[dict[str, Role]] = {
@@ -29,12 +29,12 @@ _TOOL_WORD: Final = {"error": "failed", "denied": "denied", "partial": "partial"
 
 _OUTPUT_LINES: Final = 300
 """Lines of an output that are laid out: 5 ms."""
-_LEFT_OUT: Final = re.compile(r"^… [\d,]+ characters (?:left out|more)$", re.MULTILINE)
-"""What stands in an output in the place of what was cut."""
+_LEFT_OUT: Final = re.compile(r"^… ([\d,]+) lines left out$", re.MULTILINE)
+"""What stands in an output in the place of lines that were cut."""
 _FEW_LINES: Final = 3
 """Lines of an output that are not worth to be counted."""
-_ROOMY: Final = 60
-"""Columns from which on a call says more than what it does and how it ended."""
+_SUBJECT: Final = 60
+"""Columns that what is done may take before anything else that is good to know."""
 _PROGRESS: Final = re.compile(r"(\d+) of (\d+) done(?:, now: (.*))?")
 
 
@@ -65,9 +65,12 @@ def _whole(block: ToolBlock, glyphs: Glyphs) -> AbstractFlowWidget:
 
 def _subject(block: ToolBlock, glyphs: Glyphs) -> list[Part]:
     """Return what is done to what; of a plan how far it is and what has changed."""
+    subject: list[Part] = [("strong", block.name), (None, " " + block.summary)]
+    if block.status == "ok" and block.name == "ask_user":
+        return [*subject, (None, f" {glyphs.dot} "), ("strong", block.output.partition("\n")[0])]
     progress = _PROGRESS.match(block.output) if block.name == "update_plan" else None
     if progress is None or block.status != "ok":
-        return [("strong", block.name), (None, " " + block.summary)]
+        return subject
     done, of, now = progress.groups("")
     said = block.summary or now
     return [("strong", "plan"), (None, f" {done}/{of}"), (None, f" {glyphs.dot} {said}" if said else "")]
@@ -94,14 +97,11 @@ def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
             sign = ("chrome", f"  {view.glyphs.running[view.phase]} ")
         else:
             sign = (_TOOL_ROLE[block.status], f"  {view.glyphs.tool[block.status]} ")
-        beside = _beside(block) if columns >= _ROOMY else []
         took = f" {_took(block, view):>7}{'+' if block.status is None and block.longer else ' '}"
-        return [sign, *_subject(block, view.glyphs)], [
-            *beside,
-            *_changes(block),
-            *_word(block),
-            ("dim", took),
-        ]
+        left = [sign, *_subject(block, view.glyphs)]
+        right: list[Part] = [*_changes(block), *_word(block), ("dim", took)]
+        room = columns - max(min(parts_width(left), _SUBJECT), columns // 2) - parts_width(right)
+        return left, [*_beside(block, room), *right]
 
     return content
 
@@ -118,10 +118,20 @@ def _word(block: ToolBlock) -> list[Part]:
     return [(_TOOL_ROLE[block.status], _TOOL_WORD[block.status])] if block.status in _TOOL_WORD else []
 
 
-def _beside(block: ToolBlock) -> list[Part]:
+def _beside(block: ToolBlock, room: int) -> list[Part]:
     """Return what is good to know where there is room: who allowed it, and how much there is to unfold."""
-    said = [block.decision] if block.decision else []
+    said = [block.decision, _length(block) if block.status == "ok" else ""]
+    kept: list[Part] = []
+    for each in filter(None, said):
+        room -= len(each) + 2
+        if room >= 0:
+            kept.append(("dim", f"{each}  "))
+    return kept
+
+
+def _length(block: ToolBlock) -> str:
+    """Return how many lines a call has said, when there are enough of them to be counted."""
     lines = block.output.count("\n") + 1
-    if lines > _FEW_LINES and not block.diff:
-        said.append(f"{lines:,}{'+' if _LEFT_OUT.search(block.output) else ''} lines")
-    return [("dim", "  ".join(said) + " ")] if said else []
+    if found := _LEFT_OUT.search(block.output):
+        lines += int(found[1].replace(",", "")) - 1
+    return "" if lines <= _FEW_LINES or block.diff else f"{lines:,} lines"
