@@ -79,6 +79,9 @@ class Channel:
             raw.router_mandatory = True
         if kind == "sub":
             raw.subscribe(b"")
+            # No limit here: at one, libzmq 4.3.5 stops reading, takes the peer for silent, connects anew and
+            # aborts the process (zeromq/libzmq 3937), as soon as our loop is busy for longer than `_SILENCE_MS`.
+            raw.rcvhwm = 0
         socket = Socket(raw, on_frames, routed=kind == "router")
         self._sockets.append(socket)
         return socket
