@@ -75,7 +75,7 @@ class App:
         outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._draw_soon)
         self._terminal = Terminal(answers, outlet, self._drawn)
         self._terminal.ascii_only = glyphs is theme.ASCII
-        self._attention = Attention(self._view)
+        self._attention = Attention(self._view, self._view.clock())
         self._sweeping = Sweeping(loop)
         self._background = palettes.told_by_environment(os.environ)
         self._main = urwid.MainLoop(

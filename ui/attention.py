@@ -20,10 +20,10 @@ class Attention:
     """Follows the state, and tells once of each thing that begins to wait for the person."""
 
     view: View
+    typed_at: float
+    """When the last key came, or the screen."""
     focused: bool | None = None
     """Whether the person looks at this window; None while the terminal has not told."""
-    typed_at: float = 0.0
-    """When the last key came."""
     _ask: str = ""
     _busy: bool = False
 

@@ -51,6 +51,9 @@ _OURS = re.compile(
     r"\x1b\[0(?:;\d+)*m(?:\x0f)?"  # colours, each begun anew; the letters at the end
     r"|\x1b\[(?:\d+;\d+)?H|\x1b\[K|\x1b\[\d+@|\x1b\[4[hl]"  # places
     r"|\x1b(?:\[[\d;]*)?$"  # read in part
+    r"|\x1b\][29];Fido[^\x00-\x1f\x7f-\x9f]*\x07|\x1b\[2[23];0t"  # title and word, and the title before
+    r"|\x1b\]8;[a-z0-9=]*;(?:(?:https?|mailto|file):[!-~]+)?\x1b\\"  # a link and its end
+    r"|\x1b\]11;\?\x1b\\|\x1b\[\?u|\x1b\[\?4m|\x1b\[c|\x1b\[<u|\x1b\[>4m|\x1b\[2J|\x1b\[H"  # asked, put back
     r"|\x1b\[\?(?:25|1000|1002|1003|1004|1006|1049|2004|2026|2027)(?:[hl]|\$p)|\x1b\)0|\x1b\(B|\x1b\[\?7h|\x1b\[0m"
 )
 """What the screen itself writes, and the way back to the terminal as it was."""
