@@ -248,6 +248,7 @@ def test_a_screen_that_keeps_breaking_ends_in_one_line_on_a_terminal_in_order(on
         )
 
 
+@pytest.mark.report("TERM-08")
 def test_everything_ends_when_the_terminal_is_closed(on: Stage) -> None:
     terminal = on_terminal(on, **SCREEN)
     try:
@@ -273,6 +274,7 @@ def test_a_terminal_that_takes_nothing_does_not_hold_the_end(on: Stage) -> None:
         assert terminal.modes == terminal.modes_before
 
 
+@pytest.mark.report("TERM-02")
 @pytest.mark.parametrize("whom", ["screen", "group"])
 def test_a_stopped_screen_gives_the_shell_its_terminal_and_comes_back(
     on: Stage, tmp_path: Path, whom: str

@@ -153,6 +153,7 @@ async def test_a_text_that_is_cut_anywhere_is_shown_as_if_whole(tmp_path: Path) 
         assert_harmless(terminal)
 
 
+@pytest.mark.report("ESC-02")
 @pytest.mark.fault(67, says="hostile text in what the other processes tell")
 @played
 async def test_no_hostile_text_of_another_process_reaches_the_terminal(tmp_path: Path) -> None:

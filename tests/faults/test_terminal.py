@@ -164,6 +164,7 @@ def test_the_terminal_is_given_back_when_the_process_above_the_screen_is_killed(
             assert run.terminal.is_given_back
 
 
+@pytest.mark.report("TERM-08")
 @pytest.mark.fault(6, says="the terminal's window is closed in a delegation")
 @pytest.mark.timeout(1200 if LONG else 60)
 def test_closing_the_window_ends_everything_and_the_log_with_a_record(
@@ -183,6 +184,7 @@ def test_closing_the_window_ends_everything_and_the_log_with_a_record(
             assert isinstance(check_log(log)[-1], TurnEnded)
 
 
+@pytest.mark.report("TERM-03")
 @pytest.mark.fault(7, says="the screen is suspended in a delegation")
 def test_a_screen_that_was_suspended_shows_what_happened_meanwhile(
     server: ScriptedServer, tmp_path: Path

@@ -286,6 +286,7 @@ async def test_a_second_screen_shows_the_same(tmp_path: Path) -> None:
             await other.becomes(lambda: other.text == terminal.text, "the same screen")
 
 
+@pytest.mark.report("URW-01")
 @played
 async def test_every_burst_is_drawn_without_a_key_while_the_person_types(tmp_path: Path) -> None:
     chance = random.Random(1)
@@ -352,6 +353,7 @@ async def test_a_run_that_is_not_there_is_said_in_a_line(tmp_path: Path) -> None
         assert "Traceback" not in terminal.text
 
 
+@pytest.mark.report("URW-03")
 @played
 async def test_an_idle_screen_costs_nothing(tmp_path: Path) -> None:
     async with scene(tmp_path) as (_, terminal):
@@ -391,6 +393,7 @@ def west(seconds: int) -> str:
     )
 
 
+@pytest.mark.report("TERM-09")
 @pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])
 @played
 async def test_a_terminal_without_utf8_gets_ascii(tmp_path: Path, locale: str) -> None:
