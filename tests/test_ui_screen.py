@@ -22,7 +22,7 @@ from ipc.messages import (
 )
 from tests.fakes.facts import FACTS, LICENSE, PLAN, TEXTS, activity, approval, finished, session
 from tests.fakes.screen import Desktop, draw_exactly, working
-from ui import theme
+from ui import keys, theme
 from ui.composer.draft import draft_of
 from ui.desk import Message
 from ui.terminal import in_ascii
@@ -234,11 +234,8 @@ def test_many_queued_messages_are_counted() -> None:
 
 def test_the_composer_takes_more_lines_and_a_paste_whole() -> None:
     desk = Desktop().tell(session()).type("Explain:").press("meta enter")
-    desk.press("begin paste", *"def f():", "enter", "tab", *"return [/x]", "esc", "enter", "end paste").type(
-        "please"
-    )
-    desk.press("enter")
-    assert desk.orders == [StartTurn(prompt="Explain:\ndef f():\n    return [/x]\nplease")]
+    desk.press(keys.Pasted("def f():\n\treturn [/x]\n")).type("please").press("enter")
+    assert desk.orders == [StartTurn(prompt="Explain:\ndef f():\n\treturn [/x]\nplease")]
 
 
 def test_a_long_draft_is_scrolled_to_the_cursor() -> None:
@@ -254,7 +251,7 @@ def test_a_long_draft_is_scrolled_to_the_cursor() -> None:
 
 def test_what_enters_the_composer_is_cleaned() -> None:
     desk = Desktop().tell(session())
-    desk.press("begin paste", "a", "\u202e", "\x9b", "\udce9", "b", "end paste", "enter")
+    desk.press(keys.Pasted("a\u202e\x9b\udce9b"), "enter")
     assert desk.orders == [StartTurn(prompt="a<U+202E><U+009B><U+DCE9>b")]
 
 

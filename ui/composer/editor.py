@@ -68,8 +68,6 @@ class LineEditor(urwid.Edit):
             return self.keypress((max(1, columns),), key) is None
         return True
 
-    pasting: Final = False
-
     def paste(self, pasted: str) -> None:
         """Insert what was pasted at the cursor; a long one as a chip."""
         text = clean(pasted)
