@@ -39,6 +39,8 @@ _QUESTIONS: Final = re.compile(rb"\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\[\?(\d+)\$p|\x
 SYNCHRONIZED: Final = b"2026"
 FRAME_BEGIN, FRAME_END = b"\x1b[?25l", b"\x1b[?25h"
 """Around each frame the cursor is hidden and shown again."""
+FIRST_CELL: Final = b"\x1b[1;1H"
+"""Each frame begins there."""
 
 
 class Emulator(pyte.Screen):
@@ -151,8 +153,8 @@ class TerminalProgram:
             return "Fido" in self.lines[0] and columns - len(self.lines[0]) in (0, 1)
 
         await self.becomes(begun, f"a screen of {columns}x{rows}")
-        header = self.written.rfind(b"Fido")
-        await self.becomes(lambda: FRAME_END in self.written[header:], "the end of the frame")
+        start = self.written.rfind(FIRST_CELL)
+        await self.becomes(lambda: FRAME_END in self.written[start:], "the end of the frame")
 
     def click(self, column: int, row: int, button: int = 0) -> None:
         """Press and release a button; columns and rows count from 0. The wheel is 64 (up) and 65 (down)."""
