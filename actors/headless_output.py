@@ -15,6 +15,7 @@ from ipc.messages import (
     PlanChanged,
     Problem,
     RequestDelayed,
+    ScreenConfigured,
     SessionOpened,
     SubagentActivityChanged,
     ToolFinished,
@@ -63,6 +64,8 @@ class FactFilter:
 
     def _is_new(self, fact: AnyFact) -> bool:
         key: object = fact
+        if isinstance(fact, ScreenConfigured):
+            return False  # nobody has a screen here
         if isinstance(fact, ToolStarted | ToolFinished):
             key = (type(fact), fact.call_id)
         elif isinstance(fact, PlanChanged):
