@@ -83,7 +83,6 @@ class Screen(urwid.Widget):
             lambda columns: status_line.status_line(view, columns, self._around(columns))
         )
         self._rule = Rule(view, self.transcript.below, self.transcript.to_newest)
-        self._bar = urwid.AttrMap(urwid.SolidFill(view.glyphs.bar), "rule")
 
     def changed(self) -> None:
         """Draw what the state now says."""
@@ -218,18 +217,19 @@ class Screen(urwid.Widget):
 
     def _body(self, columns: int, rows: int, top: int, screen_rows: int) -> urwid.Canvas:
         """Draw the transcript, and beside it the panel where the screen is wide enough."""
+        self.transcript.divides = columns >= NARROW
+        focus = self._writing_in is self.transcript
         if columns < NARROW:
             self._parts.append(Part(self.transcript, (columns, rows), 0, top, rows))
-            return self.transcript.render((columns, rows))
-        beside = _panel_columns(columns)
-        left = columns - beside - 2
+            return self.transcript.render((columns, rows), focus)
+        beside = panel_columns(columns)
+        left = columns - beside - 1
         self.panel.screen_rows = screen_rows
-        self._parts.append(Part(self.panel, (beside, rows), left + 2, top, rows))
+        self._parts.append(Part(self.panel, (beside, rows), left + 1, top, rows))
         self._parts.append(Part(self.transcript, (left, rows), 0, top, rows))
         return urwid.CanvasJoin(
             [
-                (self.transcript.render((left, rows)), None, self._writing_in is self.transcript, left),
-                (self._bar.render((1, rows)), None, False, 2),
+                (self.transcript.render((left, rows), focus), None, focus, left + 1),
                 (self.panel.render((beside, rows)), None, False, beside),
             ]
         )
@@ -238,7 +238,7 @@ class Screen(urwid.Widget):
         return Row(content, self.view.glyphs.ellipsis)
 
 
-def _panel_columns(columns: int) -> int:
+def panel_columns(columns: int) -> int:
     """Return the width of the panel: a third of a wide screen, else as little as reads well."""
     return min(60, columns // 3) if columns >= WIDE else max(28, columns * 3 // 10)
 

@@ -9,7 +9,7 @@ from tests.fakes.facts import PLAN, activity, session, usage
 from ui import theme
 from ui.desk import Desk, Order
 from ui.keyboard import Keyboard
-from ui.screen import Screen
+from ui.screen import NARROW, Screen, panel_columns
 from ui.state import ViewState, apply
 from ui.theme import Glyphs
 from ui.view import View
@@ -73,8 +73,13 @@ class Desktop:
 
     @property
     def lines(self) -> list[str]:
-        """The rows of the screen."""
-        return [line.decode("utf-8").rstrip() for line in self.draw().text]
+        """The rows of the screen; what divides it is drawn whole, also where the thumb of a bar is."""
+        at = self.size[0] - panel_columns(self.size[0]) - 2
+        lines = [line.decode("utf-8").rstrip() for line in self.draw().text]
+        divided = self.size[0] >= NARROW
+        return [
+            f"{line[:at]}│{line[at + 1 :]}" if divided and line[at:][:1] == "┃" else line for line in lines
+        ]
 
     @property
     def text(self) -> str:
@@ -102,7 +107,7 @@ class Desktop:
 
 def _sides(row: list[tuple[object, str]]) -> list[list[tuple[object, str]]]:
     """A row left and right of what divides the screen."""
-    at = next((at for at, (_, run) in enumerate(row) if run.strip() == "│"), len(row))
+    at = next((at for at, (_, run) in enumerate(row) if run.strip() in ("│", "┃")), len(row))
     return [row[:at], row[at + 1 :]]
 
 

@@ -8,11 +8,13 @@ from ui.transcript.viewport import Placed
 from ui.widgets.row import width
 
 
-def column(signs: Sequence[str], role: str) -> urwid.CompositeCanvas:
-    """Return signs of the same width below each other."""
-    texts = [sign.encode("utf-8") for sign in signs]
-    attributes: list[list[tuple[Hashable, int]]] = [[(role, len(text))] for text in texts]
-    return urwid.CompositeCanvas(urwid.TextCanvas(texts, attributes, maxcol=width(signs[0])))
+def column(signs: Sequence[tuple[str, str]]) -> urwid.CompositeCanvas:
+    """Return signs of the same width below each other, each behind its role."""
+    texts = [(role, sign.encode("utf-8")) for role, sign in signs]
+    attributes: list[list[tuple[Hashable, int]]] = [[(role, len(text))] for role, text in texts]
+    return urwid.CompositeCanvas(
+        urwid.TextCanvas([text for _, text in texts], attributes, maxcol=width(signs[0][1]))
+    )
 
 
 def stacked(
@@ -42,7 +44,8 @@ def with_mark(canvas: urwid.Canvas, mark: str) -> urwid.CompositeCanvas:
     above = blank_rows(canvas)
     rest = urwid.CompositeCanvas(canvas)
     rest.pad_trim_left_right(-1, 0)
-    return beside(column([" "] * above + [mark] * (canvas.rows() - above), "mark"), rest)
+    signs = [" "] * above + [mark] * (canvas.rows() - above)
+    return beside(column([("mark", sign) for sign in signs]), rest)
 
 
 def thumb(first: int, end: int, placed: Sequence[Placed], rows: int) -> tuple[int, int]:

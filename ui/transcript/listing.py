@@ -46,6 +46,8 @@ class TranscriptView(urwid.Widget):
         """The last block and its revision when the end was in view."""
         self._frame: tuple[tuple[object, ...], urwid.CompositeCanvas] | None = None
         self._size = (0, 0)
+        self.divides = False
+        """Whether its bar is also what divides it from something at its right."""
 
     @property
     def following(self) -> bool:
@@ -154,7 +156,7 @@ class TranscriptView(urwid.Widget):
 
     def _text(self, columns: int, rows: int) -> urwid.CompositeCanvas:
         """Return what is in view with the bar; the same canvas as before when nothing differs."""
-        inner = max(1, min(columns - 1, WIDEST))
+        inner = max(1, min(columns - (2 if self.divides else 1), WIDEST))
         self._viewport.cover = 1 if rows >= _ROOM_FOR_PIN else 0
         placed = self._viewport.layout(inner, rows)
         if self._size != (inner, rows):
@@ -166,7 +168,7 @@ class TranscriptView(urwid.Widget):
         pinned = self._pinned(placed)
         bar = canvases.thumb(self._sheets.first, self._sheets.end, placed, rows)
         tops = tuple(each.top for each in placed)
-        key = (columns, rows, bar, pinned, tops, *map(id, seen))
+        key = (columns, rows, bar, self.divides, pinned, tops, *map(id, seen))
         if self._frame is None or self._frame[0] != key:
             text = canvases.stacked(seen, placed, inner, rows)
             text.pad_trim_left_right(0, columns - 1 - inner)
@@ -207,8 +209,10 @@ class TranscriptView(urwid.Widget):
     def _bar(self, thumb: tuple[int, int], rows: int) -> urwid.CompositeCanvas:
         top, height = thumb
         glyphs = self._view.glyphs
-        signs = (glyphs.thumb if top <= row < top + height else glyphs.trough for row in range(rows))
-        return canvases.column(list(signs), "dim")
+        free = ("rule", glyphs.bar) if self.divides else ("dim", glyphs.trough)
+        return canvases.column(
+            [("dim", glyphs.thumb) if top <= row < top + height else free for row in range(rows)]
+        )
 
     def _plain_text(self, columns: int, rows: int) -> urwid.CompositeCanvas:
         """Return nothing but text, for the terminal's own selection."""
