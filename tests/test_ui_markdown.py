@@ -109,6 +109,11 @@ def test_ascii_signs_are_enough() -> None:
     assert "\n".join(read(text, glyphs=theme.ASCII)).isascii()
 
 
+def test_a_text_of_nothing_but_marks_is_text() -> None:
+    assert "".join(row.strip() for row in read("[" * 1_900)) == "[" * 1_900
+    assert "".join(row.strip() for row in read("```\n" + "[(" * 700 + "\n```")) == "[(" * 700
+
+
 # --- tables ------------------------------------------------------------------------------------------
 
 TABLE = "| Name | Count | Note |\n|:--|--:|:-:|\n| a | 1 | x |\n| **bb** | 22 | yyyyy |\n"

@@ -2,6 +2,8 @@
 
 import functools
 from collections.abc import Iterable
+from itertools import groupby
+from operator import itemgetter
 from typing import Final, Protocol, cast
 
 from ui.palettes import Role
@@ -50,9 +52,9 @@ def coloured(code: str, language: str) -> list[list[Span]]:
     if lexer is None:
         return [[(None, line)] for line in code.split("\n")]
     lines: list[list[Span]] = [[]]
-    for kind, text in lexer.get_tokens(code):
-        role = _role(".".join(kind))
-        first, *rest = text.split("\n")
+    tokens = ((_role(".".join(kind)), text) for kind, text in lexer.get_tokens(code))
+    for role, group in groupby(tokens, key=itemgetter(0)):
+        first, *rest = "".join(text for _, text in group).split("\n")
         lines[-1].append((role, first))
         lines += [[(role, line)] for line in rest]
     return lines[: code.count("\n") + 1]

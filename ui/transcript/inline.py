@@ -67,8 +67,11 @@ class _Writer:
                 self._add(None, part)
 
     def _add(self, role: Hashable, text: str) -> None:
-        if text:
-            self.lines[-1].append((layered(role, self._roles[-1]), text))
+        line, role = self.lines[-1], layered(role, self._roles[-1])
+        if line and line[-1][0] == role:
+            line[-1] = (role, line[-1][1] + text)
+        elif text:
+            line.append((role, text))
 
     def _break(self) -> None:
         if self._links:

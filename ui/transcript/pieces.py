@@ -44,7 +44,7 @@ _ENDS_TEXT: Final = re.compile(
 )
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+) *$")
 _FENCE_OF_ITEM: Final = re.compile(r"(?: *(?:[-*+]|[0-9]{1,9}[.)]) +)* *((`{3,})[^`]*|(~{3,}).*)$")
-_TABLE: Final = re.compile(r"^(.*\|.*\n *\|?(?: *:?-+:? *\|)* *:?-+:? *\|? *)$", re.MULTILINE)
+_TABLE: Final = re.compile(r"^([^\n|]*\|[^\n]*\n *\|?(?: *:?-+:? *\|)* *:?-+:? *\|? *)$", re.MULTILINE)
 
 
 class Cutter:
