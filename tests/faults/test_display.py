@@ -145,7 +145,8 @@ async def test_a_text_that_is_cut_anywhere_is_shown_as_if_whole(tmp_path: Path) 
             shown = unicodedata.normalize("NFC", " ".join(clean(text)[:40].strip().split("\n")[0].split()))
             for at in range(1, min(len(text), CUTS)):
                 run.parent.tell(TurnStarted(turn=number, prompt="x"))
-                run.parent.tell(tell(tag, number), tell(text[:at], number), tell(text[at:], number))
+                begun = tell(f"{tag}\n```\n", number)  # as code, so that marks of Markdown stay
+                run.parent.tell(begun, tell(text[:at], number), tell(text[at:], number))
                 run.parent.tell(finished(number))
             run.parent.tell(NoticeRaised(level="info", message=f"all of {number} told"))
             await terminal.shows(f"all of {number} told")
