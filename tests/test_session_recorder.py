@@ -49,7 +49,10 @@ class Stage:
         self.told: list[AnyFact] = []
         self.log = SessionLog.create(folder, "s-1", HEADER, SYSTEM, *events)
         self.history = fold([HEADER, SYSTEM, *events])
-        self.recorder = Recorder(self.log, self.told.append, PRICES, history=self.history)
+        self.now = 0.0
+        self.recorder = Recorder(
+            self.log, self.told.append, PRICES, history=self.history, clock=lambda: self.now
+        )
 
     def restarted(self) -> "Stage":
         """The same session in its next life, resumed."""
@@ -157,6 +160,16 @@ def shown_of(stage: Stage, output: str) -> str:
     stage.recorder.call_finished(call, ToolResult("", "error", output))
     (shown,) = [fact.display for fact in stage.told if isinstance(fact, ToolFinished)]
     return shown
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(9.9, 0), (75.4, 75)])
+def test_of_a_long_turn_it_is_told_how_long_it_took(stage: Stage, seconds: float, told: int) -> None:
+    stage.recorder.prompt_taken("go")
+    stage.now += seconds
+    stage.recorder.turn_ended(TurnOutcome())
+    assert [fact.worked_s for fact in stage.told if isinstance(fact, TurnFinished)] == [told]
+    again = [*facts_of(stage.events())]
+    assert [fact.worked_s for fact in again if isinstance(fact, TurnFinished)] == [told]
 
 
 # --- a turn that broke off ---------------------------------------------------------------------------------

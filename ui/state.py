@@ -57,8 +57,6 @@ DECIDED = {
     "allow_always": "always allowed",
 }
 """What a person has decided about a call, in words."""
-LONG_TURN_S = 10.0
-"""Seconds from which on it is said how long a turn has worked."""
 BETWEEN_DEEDS = ("reasoning", "reviewing")
 """Phases of a subagent that last: what it did before they began took a moment, and says more."""
 
@@ -260,7 +258,7 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             if source != "parent":
                 state.notices.append(fact)
         case TurnFinished():
-            _finish_turn(talk, fact, now)
+            _finish_turn(talk, fact)
         case PlanChanged(plan=plan):
             state.plan = cleaned.plan(plan)
         case ProcessStarted() | ProcessExited():
@@ -290,9 +288,9 @@ def _outcome(name: str, status: ToolStatus, display: str) -> tuple[Outcome, str]
 
 
 def _detail(name: str, outcome: Outcome, said: str) -> str:
-    """Return the lines that stay below a call: why it went wrong, or how far it was when it was stopped."""
+    """Return the lines that stay below a call: why it went wrong, how far it was, what was answered."""
     if outcome == "ok":
-        return ""
+        return cleaned.first_lines(said) if name == "ask_user" else ""
     if outcome == "cancelled":
         return "\n".join(cleaned.last_lines(said))
     return "\n".join(cleaned.last_lines(said)[-3:]) if name == "bash_exec" else cleaned.first_lines(said)
@@ -332,7 +330,7 @@ def _delay(talk: Conversation, fact: RequestDelayed) -> None:
         talk.transcript.note_attempt(said, again=fact.attempt > 2)
 
 
-def _finish_turn(talk: Conversation, fact: TurnFinished, now: float | None) -> None:
+def _finish_turn(talk: Conversation, fact: TurnFinished) -> None:
     transcript = talk.transcript
     transcript.close()
     transcript.abandon_tools()
@@ -344,24 +342,16 @@ def _finish_turn(talk: Conversation, fact: TurnFinished, now: float | None) -> N
     elif problem is not None:
         level: Level = "warning" if fact.status == "limit" else "error"
         transcript.note(level, steady(problem.message), steady(problem.next_step))
-    elif fact.status == "completed":
-        _note_time(talk, now)
-    else:
+    elif fact.status != "completed":
         transcript.note("error", "The turn failed.")
+    elif fact.worked_s:
+        transcript.note("info", f"Worked for {figures.clock(fact.worked_s)}.")
     talk.running, talk.running_since, talk.compacting, talk.delayed = False, None, None, None
     talk.asks.clear()
     if talk.activity is not None and talk.activity.fact.active:
         talk.activity = None
     elif talk.activity is not None:  # behind it nothing waits any more
         talk.activity.fact = msgspec.structs.replace(talk.activity.fact, queued=0)
-
-
-def _note_time(talk: Conversation, now: float | None) -> None:
-    """Say how long a turn has worked that was long, and was seen from its beginning."""
-    if now is not None and talk.running_since is not None and not talk.running_longer:
-        took = now - talk.running_since
-        if took >= LONG_TURN_S:
-            talk.transcript.note("info", f"Worked for {figures.clock(took)}.")
 
 
 def _finish_compaction(talk: Conversation, fact: CompactionFinished) -> None:

@@ -289,6 +289,8 @@ class TurnEnded(Event, frozen=True):
     """The answer; may be empty when it did not complete."""
     problem: Problem | None = None
     """Why it did not complete."""
+    worked_s: int = 0
+    """Whole seconds that it took, of a turn that took long; else 0."""
 
 
 class Notice(Event, frozen=True):

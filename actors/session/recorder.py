@@ -60,6 +60,8 @@ SHOWN_LINES: Final = 200
 """Lines at its beginning; half as many at its end."""
 DIFF_LIMIT: Final = 32 * 1024
 """The same of a change: nobody can count the lines of a diff that was cut. 1 ms, and 85 KiB of the screen."""
+LONG_TURN_S: Final = 10
+"""Seconds from which on a person is told how long a turn took."""
 DIFFING: Final = ("patch",)
 """Tools that show a diff."""
 WRITTEN_AGAIN: Final = "The session log is written again; nothing is missing from it."
@@ -81,12 +83,16 @@ class Recorder:
         folds: Sequence[Callable[[AnyEvent], None]] = (),
         history: History | None = None,
         clean: Callable[[AnyEvent], AnyEvent] = lambda event: event,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`history` and `folds` take every event as it is recorded; they were given those of the log.
 
         `clean` takes secrets out of an event; messages came in without any.
         """
         self._clean = clean
+        self._clock = clock
+        self._began: float | None = None
+        """When the turn began, monotonic; None between turns."""
         self._folds = folds
         self._history = history or History()
         self._log = log
@@ -127,6 +133,7 @@ class Recorder:
     def prompt_taken(self, text: str, run_id: str = "", asides: tuple[str, ...] = ()) -> None:
         taken = PromptTaken(turn=self.turn + 1, text=text, at=timestamp(), run_id=run_id, asides=asides)
         self.record(taken)
+        self._began = self._clock()
         self._publish(TurnStarted(turn=self.turn, prompt=text))
 
     def on_stream(self, event: StreamEvent) -> None:
@@ -151,7 +158,7 @@ class Recorder:
                 attempt=retry.attempt,
                 attempts=retry.attempts,
                 delay_s=retry.delay_s,
-                until=time.monotonic() + retry.delay_s,
+                until=self._clock() + retry.delay_s,
                 reason="" if agent_id else retry.reason,
                 agent_id=agent_id,
             )
@@ -223,8 +230,14 @@ class Recorder:
 
     def turn_ended(self, outcome: TurnOutcome) -> None:
         """Close the turn and make its events durable."""
+        worked = 0 if self._began is None else int(self._clock() - self._began)
+        self._began = None
         ended = TurnEnded(
-            turn=self.turn, status=outcome.status, final_text=outcome.final_text, problem=outcome.problem
+            turn=self.turn,
+            status=outcome.status,
+            final_text=outcome.final_text,
+            problem=outcome.problem,
+            worked_s=worked if worked >= LONG_TURN_S else 0,
         )
         self.record(ended)
         self.sync()
@@ -234,6 +247,7 @@ class Recorder:
                 status=outcome.status,
                 final_text=outcome.final_text,
                 problem=outcome.problem,
+                worked_s=ended.worked_s,
             )
         )
 

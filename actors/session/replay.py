@@ -120,6 +120,7 @@ def _facts(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
                     status=event.status,
                     final_text=event.final_text,
                     problem=event.problem,
+                    worked_s=event.worked_s,
                 )
             case Notice(level=level, message=message):
                 yield NoticeRaised(level=level, message=message)

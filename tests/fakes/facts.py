@@ -31,6 +31,7 @@ from ipc.messages import (
     ToolStarted,
     TurnFinished,
     TurnStarted,
+    TurnStatus,
     Usage,
     UsageReported,
 )
@@ -126,9 +127,13 @@ def jobs(*commands: str, pid: int = 4711) -> JobsChanged:
 
 
 def finished(
-    turn: int = 1, text: str = "", status: str = "completed", problem: Problem | None = None
+    turn: int = 1,
+    text: str = "",
+    status: TurnStatus = "completed",
+    problem: Problem | None = None,
+    worked_s: int = 0,
 ) -> TurnFinished:
-    return TurnFinished(turn=turn, status=status, final_text=text, problem=problem)  # type: ignore[arg-type]
+    return TurnFinished(turn=turn, status=status, final_text=text, problem=problem, worked_s=worked_s)
 
 
 HOSTILE_TEXTS = (

@@ -65,12 +65,9 @@ def _whole(block: ToolBlock, glyphs: Glyphs) -> AbstractFlowWidget:
 
 def _subject(block: ToolBlock, glyphs: Glyphs) -> list[Part]:
     """Return what is done to what; of a plan how far it is and what has changed."""
-    subject: list[Part] = [("strong", block.name), (None, " " + block.summary)]
-    if block.status == "ok" and block.name == "ask_user":
-        return [*subject, (None, f" {glyphs.dot} "), ("strong", block.output.partition("\n")[0])]
     progress = _PROGRESS.match(block.output) if block.name == "update_plan" else None
     if progress is None or block.status != "ok":
-        return subject
+        return [("strong", block.name), (None, " " + block.summary)]
     done, of, now = progress.groups("")
     said = block.summary or now
     return [("strong", "plan"), (None, f" {done}/{of}"), (None, f" {glyphs.dot} {said}" if said else "")]
@@ -100,7 +97,7 @@ def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
         took = f" {_took(block, view):>7}{'+' if block.status is None and block.longer else ' '}"
         left = [sign, *_subject(block, view.glyphs)]
         right: list[Part] = [*_changes(block), *_word(block), ("dim", took)]
-        room = columns - max(min(parts_width(left), _SUBJECT), columns // 2) - parts_width(right)
+        room = columns - min(parts_width(left), max(_SUBJECT, columns // 2)) - parts_width(right)
         return left, [*_beside(block, room), *right]
 
     return content
