@@ -21,24 +21,27 @@ _GAPS: Final = 3
 """Columns between the parts of the plan's heading, and behind them."""
 
 
-class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
+class PlanPanel(urwid.Widget):
     """A head and the scrolled items; keeps the active item in view until the person scrolls."""
 
+    _sizing = frozenset([urwid.BOX])
+    _selectable = False
+    # Its head changes with the clock and with what is used.
     no_cache: ClassVar[list[str]] = ["render"]
 
     def __init__(self, view: View) -> None:
+        super().__init__()
         self.screen_rows = 0
         """Rows of the whole screen, `ALONE` where the panel lies over it."""
         self._view = view
         self._plan: Plan | None = None
         self._look: Look = "past"
+        self._extent = extent(0, 0)
         self._items: list[AbstractFlowWidget] = []
         self._pile = urwid.Pile([])
         self._page = ScrolledPage(self._pile, view.glyphs)
         self._following = True
         self._fill(None)
-        self._head = _Head(view)
-        super().__init__(urwid.Pile([(urwid.PACK, self._head), (urwid.WEIGHT, 1, self._page)]))
 
     def changed(self) -> None:
         """Draw the plan that the state now has."""
@@ -50,20 +53,32 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
             self._fill(plan)
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        self._head.extent = extent(self.screen_rows, size[1])
+        columns, rows = size
+        self._extent = extent(self.screen_rows, rows)
+        head = urwid.CanvasCombine([(row, None, False) for row in self._head(columns)[:rows]])
+        room = rows - head.rows()
+        if room <= 0:
+            return head
         if self._following:
-            self._show_active((max(1, size[0] - 1), max(1, size[1] - self._head.rows(size[:1]))))
-        return super().render(size, focus)
+            self._show_active((max(1, columns - 1), room))
+        return urwid.CanvasCombine([(head, None, False), (self._page.render((columns, room)), None, False)])
 
     @property
     def tells_usage(self) -> bool:
         """Whether it showed what the session has used when it was drawn last."""
-        return self._head.extent != "none"
+        return self._extent != "none"
 
     def scroll(self, key: str) -> None:
         """Scroll by one of `up`, `down`, `page up`, `page down`."""
         self._following = False
         self._page.scroll(key)
+
+    def _head(self, columns: int) -> list[urwid.Canvas]:
+        """Draw the session's figures, then the plan's progress and when it changed or where it comes from."""
+        ellipsis = self._view.glyphs.ellipsis
+        session = session_head(self._view, columns - 1, self._extent)
+        rows = [draw(fit(left, right, columns, ellipsis), columns) for left, right in session]
+        return [*rows, *_progress_rows(self._view, columns)]
 
     def _fill(self, plan: Plan | None) -> None:
         self._plan = plan
@@ -93,33 +108,6 @@ class PlanPanel(urwid.WidgetWrap[urwid.Pile]):
             self._page.page.set_scrollpos(next(whole, starts[index]))
 
 
-class _Head(urwid.Widget):
-    """The session's figures, then the plan's progress and when it changed or where it comes from."""
-
-    _sizing = frozenset([urwid.FLOW])
-    _selectable = False
-    # Its words change with the clock and with what was used.
-    no_cache: ClassVar[list[str]] = ["render", "rows"]
-
-    def __init__(self, view: View) -> None:
-        super().__init__()
-        self.extent = extent(0, 0)
-        self._view = view
-
-    def rows(self, size: Size, focus: bool = False) -> int:
-        return self.render(size).rows()
-
-    def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
-        columns = size[0]
-        ellipsis = self._view.glyphs.ellipsis
-        rows: list[urwid.Canvas] = [
-            draw(fit(left, right, columns, ellipsis), columns)
-            for left, right in session_head(self._view, columns, self.extent)
-        ]
-        rows += _progress_rows(self._view, columns)
-        return urwid.CanvasCombine([(row, None, False) for row in rows])
-
-
 def _progress_rows(view: View, columns: int) -> list[urwid.Canvas]:
     """Draw how far the plan is, and its age; of another's plan the origin, below where it has no room."""
     plan = view.state.plan
@@ -136,7 +124,7 @@ def _progress_rows(view: View, columns: int) -> list[urwid.Canvas]:
     line = columns - parts_width([*left, *shown]) - (_GAPS - 1)
     rule: Part = ("rule", f" {view.glyphs.rule * max(0, line)} ")
     rows: list[urwid.Canvas] = [draw(fit([*left, rule, *shown], [], columns, ""), columns)]
-    return rows if beside or not said else [*rows, urwid.Text(("warning", said)).render((columns,))]
+    return rows if beside or not right[1] else [*rows, urwid.Text(right).render((columns,))]
 
 
 def plan_strip(view: View, columns: int) -> Content:

@@ -1,5 +1,6 @@
 """One row of the screen: a left part that gives way, a right part that stays."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -104,8 +105,13 @@ def constant_row(
 
 def draw(parts: Sequence[Part], columns: int, role: str | None = None) -> urwid.CompositeCanvas:
     """Draw parts as one row; `role` lies under their own roles."""
-    markup = [(own, text) for own, text in parts if text]
-    canvas = urwid.CompositeCanvas(urwid.Text(markup or "", wrap=urwid.CLIP).render((columns,)))
+    return urwid.CompositeCanvas(_drawn(tuple(part for part in parts if part[1]), columns, role))
+
+
+@functools.lru_cache(maxsize=256)  # most rows say the same as in the frame before
+def _drawn(parts: tuple[Part, ...], columns: int, role: str | None) -> urwid.CompositeCanvas:
+    text = urwid.Text(list(parts) or "", wrap=urwid.CLIP)
+    canvas = urwid.CompositeCanvas(text.render((columns,)))
     if role is not None:
         canvas.fill_attr_apply({None: role})
     return canvas
