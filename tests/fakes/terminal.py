@@ -39,8 +39,8 @@ _QUESTIONS: Final = re.compile(rb"\x1b\]11;\?(?:\x07|\x1b\\)|\x1b\[\?(\d+)\$p|\x
 SYNCHRONIZED: Final = b"2026"
 FRAME_BEGIN, FRAME_END = b"\x1b[?25l", b"\x1b[?25h"
 """Around each frame the cursor is hidden and shown again."""
-FIRST_CELL: Final = b"\x1b[1;1H"
-"""Each frame begins there."""
+_REST_S: Final = 0.03
+"""Within so long the rest of a frame follows that shows no cursor, so that nothing tells its end."""
 
 
 class Emulator(pyte.Screen):
@@ -153,8 +153,6 @@ class TerminalProgram:
             return "Fido" in self.lines[0] and columns - len(self.lines[0]) in (0, 1)
 
         await self.becomes(begun, f"a screen of {columns}x{rows}")
-        start = self.written.rfind(FIRST_CELL)
-        await self.becomes(lambda: FRAME_END in self.written[start:], "the end of the frame")
 
     def click(self, column: int, row: int, button: int = 0) -> None:
         """Press and release a button; columns and rows count from 0. The wheel is 64 (up) and 65 (down)."""
@@ -218,7 +216,7 @@ class TerminalProgram:
     def _whole(self) -> bool:
         """Whether what is drawn is no part of a frame whose rest is on its way."""
         shown = self.written.rfind(FRAME_END) > self.written.rfind(FRAME_BEGIN)
-        return shown or not select.select([self.fd], [], [], 0)[0]
+        return shown or not select.select([self.fd], [], [], _REST_S)[0]
 
     async def shows(self, *texts: str, deadline_s: float = DEADLINE_S) -> None:
         """Wait until all texts stand on the screen."""
