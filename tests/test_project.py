@@ -16,7 +16,13 @@ ROOMS = ("actors", "ipc", "ui")
 SOURCES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 ACTORS = {f"actors.{name}" for name in ("supervisor", "parent", "plan_store", "worker", "headless")}
-HOMES = {"zmq": ("ipc/channel.py",), "openai": ("actors/provider/direct.py",), "urwid": ("ui/",)}
+HOMES = {
+    "zmq": ("ipc/channel.py",),
+    "openai": ("actors/provider/direct.py",),
+    "urwid": ("ui/",),
+    "markdown_it": ("ui/transcript/",),
+    "pygments": ("ui/transcript/",),
+}
 """Who alone may import a package."""
 LONG_FOR_A_REASON = {"ipc/messages.py": "one file is the whole vocabulary"}
 

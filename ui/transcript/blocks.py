@@ -1,6 +1,6 @@
-"""What a transcript consists of: lines of text, thoughts, tool calls and notes; pure.
+"""What a transcript consists of: pieces of text, thoughts, tool calls and notes; pure.
 
-A block is what is laid out at once, so a delta costs the layout of one line however long the answer is.
+A block is what is laid out at once, so a delta costs the layout of one piece however long the answer is.
 """
 
 from collections.abc import Iterable
