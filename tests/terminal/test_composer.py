@@ -146,6 +146,8 @@ async def test_files_are_completed_behind_an_at(tmp_path: Path, columns: int) ->
         await terminal.shows("and @mynotes")
         assert "Files" not in terminal.text  # who closed it wants none for this word
         terminal.type(TAB)
+        await terminal.shows("› my notes.md")
+        terminal.type(ENTER)
         await terminal.becomes(lambda: "docs/my notes.md" in terminal.text and "Files" not in terminal.text)
         terminal.type(ENTER)
         sent = (await run.parent.hears(StartTurn))[0].prompt
