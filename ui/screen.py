@@ -16,6 +16,7 @@ from ui.view import View
 from ui.widgets import activity_bar, header, help_page, plan_panel, status_line
 from ui.widgets.approval import AskForm
 from ui.widgets.help_page import HelpPage
+from ui.widgets.hints import Around
 from ui.widgets.jobs import jobs_markup
 from ui.widgets.notes import notes
 from ui.widgets.overlay import WIDEST as OVERLAY_WIDEST
@@ -185,12 +186,12 @@ class Screen(urwid.Widget):
         """Tell whether an ask needs every row: nobody may overlook an answer for want of room."""
         return self.form is not None and rows < activity_bar.ROOMY
 
-    def _around(self, columns: int) -> status_line.Around:
+    def _around(self, columns: int) -> Around:
         form = self.form
         head = self.panel.tells_usage and any(part.widget is self.panel for part in self._parts[:1])
         if form is None or self._writing_in is not form:
-            return status_line.Around(offered=self.completer.offers, session_head=head)
-        return status_line.Around(form.answering, form.choices, form.is_cut(columns), session_head=head)
+            return Around(offered=self.completer.offers, session_head=head)
+        return Around(form.answering, form.choices, form.is_cut(columns), session_head=head)
 
     @property
     def _writing_in(self) -> AbstractFlowWidget | TranscriptView:

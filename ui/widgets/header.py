@@ -6,7 +6,7 @@ from ipc.messages import Mode, SessionOpened
 from ui import figures
 from ui.theme import Role
 from ui.view import View
-from ui.widgets.row import Content, Part, parts_width, width
+from ui.widgets.row import Content, Part, cut, parts_width, width
 
 WIDE: Final = 80
 """Columns from which on it names mode, model and, where there is room, the session."""
@@ -14,6 +14,10 @@ _CONDITION: Final = 19
 """Columns kept for the condition, so that a clock that grows drops nothing beside it."""
 _PATH: Final = 24
 """Columns of a path up to which it is worth more than the session's name."""
+_MODEL: Final = 32
+"""Columns of a model's name that are shown beside others."""
+_MODE: Final = 2
+"""Parts that stay: the mode behind its separator."""
 MODE_ROLE: Final[dict[Mode, Role]] = {"plan": "chrome", "agent": "chrome", "yolo": "warning"}
 
 
@@ -27,7 +31,7 @@ def header(view: View, columns: int) -> Content:
     room = columns - parts_width(left) - max(parts_width(right), _CONDITION) - 1
     whole = short_path(session.workspace, view.home, columns)
     told = _told(session, view) if columns >= WIDE else []
-    while told and min(width(whole), _PATH) + parts_width(told) > room:
+    while len(told) > _MODE and min(width(whole), _PATH) + parts_width(told) > room:
         del told[:2]
     path: Part = (None, short_path(session.workspace, view.home, room - parts_width(told)))
     return [*left, path, *told], right
@@ -38,7 +42,7 @@ def _told(session: SessionOpened, view: View) -> list[Part]:
     between: Part = ("dim", f" {view.glyphs.dot} ")
     shown: list[Part] = [
         ("dim", session.session_id),
-        (None, model(session)),
+        (None, cut(model(session), _MODEL, view.glyphs.ellipsis)),
         (MODE_ROLE[session.mode], session.mode),
     ]
     return [part for each in shown for part in (between, each)]

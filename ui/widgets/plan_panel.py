@@ -146,6 +146,8 @@ def plan_strip(view: View, columns: int) -> Content:
             (item_role(active, now), item_sign(active, now, glyphs) + " "),
             (None if now != "past" else "dim", active.title),
         ]
+    elif not said:
+        left.append(("ok", "  all done"))
     return left, right
 
 

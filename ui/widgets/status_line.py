@@ -1,16 +1,14 @@
 """The last row: the keys that matter now, and the figures that nothing else on the screen shows."""
 
-from typing import Final, Literal, NamedTuple, assert_never
+from typing import Final
 
 from ui import figures
 from ui.transcript.drawing import LEVEL_ROLE
 from ui.view import View
 from ui.widgets import header
+from ui.widgets.hints import Around, hints
 from ui.widgets.row import Content, Part, parts_width
 from ui.widgets.usage import context
-
-Answering = Literal["not", "choosing", "writing"]
-"""Whether keys answer an ask just now, and how."""
 
 _SHORT: Final = 100
 """Columns below which the context is said as its share alone."""
@@ -18,43 +16,27 @@ _HINTS_KEPT: Final = 2
 """Hints that stand before the other figures."""
 
 
-class Around(NamedTuple):
-    """What else is on the screen."""
-
-    answering: Answering = "not"
-    choices: int = 0
-    """Answers that can be chosen by their number."""
-    cut: bool = False
-    """Whether there is more to read before one answers than can be seen at once."""
-    offered: Literal["nothing", "choices", "prompts"] = "nothing"
-    """What is offered above the composer."""
-    offering: bool = False
-    """Whether there is a list of what can be completed or taken again."""
-    session_head: bool = False
-    """Whether the panel shows what was used."""
-
-
 def status_line(view: View, columns: int, around: Around) -> Content:
     """Return key hints on the left and figures on the right, of both as many as there is room for."""
     message = view.desk.message
     if message is not None and view.desk.overlay is not None:  # which covers the place of messages
         return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], []
-    hints = [_hint(*hint) for hint in _hints(view, around)]
-    hints[0] = [(None, " "), *_sign(view), *_waiting(view), *hints[0]]
-    right = _figures_beside(view, columns, hints, around)
+    named = [_hint(*hint) for hint in hints(view, around)]
+    named[0] = [(None, " "), *_sign(view), *_waiting(view), *named[0]]
+    right = _figures_beside(view, columns, named, around)
     left: list[Part] = []
-    for hint in hints:
+    for hint in named:
         if parts_width(left) + parts_width(hint) + parts_width(right) > columns:
             break
         left += hint
     return left, right
 
 
-def _figures_beside(view: View, columns: int, hints: list[list[Part]], around: Around) -> list[Part]:
+def _figures_beside(view: View, columns: int, named: list[list[Part]], around: Around) -> list[Part]:
     """Return as many figures as there is room for beside the hints that matter more."""
     # How to stop what goes on matters more than what it goes on with.
-    kept = sum(map(parts_width, hints[:_HINTS_KEPT]))
-    way_out = parts_width(hints[0]) if view.state.conversation.busy else 0
+    kept = sum(map(parts_width, named[:_HINTS_KEPT]))
+    way_out = parts_width(named[0]) if view.state.conversation.busy else 0
     way_out = kept if view.waiting_ask is not None else way_out
     right: list[Part] = []
     always, others = _figures(view, columns, around)
@@ -117,65 +99,3 @@ def _used(view: View, *, short: bool) -> list[list[Part]]:
     if total.cost_usd is not None:
         shown.append([(None, figures.money(total.cost_usd))])
     return shown
-
-
-def _hints(view: View, around: Around) -> list[tuple[str, str]]:
-    shown = view.keymap.shown
-    if view.desk.overlay == "recall":
-        return [(shown("take"), "open"), (shown("cancel"), "close"), (shown("choose_down"), "choose")]
-    if view.desk.overlay is not None:
-        return [(shown("cancel"), "close"), (shown("line_down"), "scroll")]
-    if view.desk.reading.active:
-        return _reading_hints(view)
-    if view.waiting_ask is not None:
-        return _answer_hints(view, around)
-    if around.offered != "nothing":
-        older = [(shown("history"), "older")] if around.offered == "prompts" else []
-        choose = f"{shown('choose_up')}, {shown('choose_down')}"
-        return [(shown("take"), "take"), (shown("cancel"), "close"), *older, (choose, "choose")]
-    if view.desk.outbox.edited is not None:
-        return [
-            (shown("send"), "put back"),
-            (shown("drop_queued"), "remove"),
-            (shown("cancel"), "leave as it was"),
-        ]
-    hints = [(shown("help"), "help"), (shown("plan"), "plan")]
-    if view.state.conversation.transcript.foldable:
-        hints.append((shown("fold"), "fold" if view.desk.unfolded else "details"))
-    hints.append((shown("newline"), "new line"))
-    if view.desk.outbox.waiting:
-        hints[:0] = [(shown("take_back"), "edit queued"), (shown("drop_queued"), "remove it")]
-    if view.state.conversation.busy:
-        return [(shown("cancel"), "stop"), (shown("send"), "queue"), *hints]
-    return [(shown("send"), "send"), *hints]
-
-
-def _reading_hints(view: View) -> list[tuple[str, str]]:
-    shown, back = view.keymap.shown, view.keymap.shown("cancel")
-    if view.desk.reading.finding:
-        return [
-            (back, "close"),
-            (shown("take"), "done"),
-            (f"{shown('choose_up')}, {shown('choose_down')}", "match"),
-        ]
-    fold = view.desk.reading.fold
-    hints = [(back, "back"), *([(shown("toggle"), fold)] if fold else [])]
-    if not view.desk.reading.clicked:
-        hints += [(shown("copy"), "copy"), (shown("find"), "search")]
-    if view.desk.reading.query:
-        hints.insert(1, (f"{shown('next_match')}, {shown('previous_match')}", "match"))
-    return [*hints, (f"{shown('block_up')}, {shown('block_down')}", "choose")]
-
-
-def _answer_hints(view: View, around: Around) -> list[tuple[str, str]]:
-    shown = view.keymap.shown
-    match around.answering:
-        case "not":
-            return [(shown("cancel"), "stop")]
-        case "choosing":
-            hints = [(f"1-{min(9, around.choices)}", "answer"), (shown("cancel"), "stop")]
-            return [*hints, (shown("page_down"), "read on")] if around.cut else hints
-        case "writing":
-            return [(shown("send"), "answer"), (shown("cancel"), "back")]
-        case _:
-            assert_never(around.answering)
