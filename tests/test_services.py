@@ -73,7 +73,9 @@ def test_services_of_a_workspace_find_each_other_and_are_drawn(tmp_path: Path) -
             assert (cleared["revision"], cleared["items"]) == (2, [])
             asyncio.run(terminal.becomes(lambda: "Look around" not in terminal.text, "the cleared plan"))
             before = terminal.modes_before
-            terminal.type(CTRL_C + CTRL_C)
+            terminal.type(CTRL_C)
+            terminal.until(lambda: "again to leave" in terminal.text, "the hint")
+            terminal.type(CTRL_C)
             assert asyncio.run(terminal.ends()) == 0
             assert terminal.modes == before
         assert json.loads(fido(at, tmp_path, "plan", "--json")) == cleared

@@ -213,9 +213,10 @@ class Desk:
         stops = state.conversation.busy and not self.stopping and not state.cut_off
         if self.overlay is not None or stops:
             return self.cancel(state)
-        if now < self._leave_until and self._leave_seen:
-            return ["leave"]
+        again = now < self._leave_until and self._leave_seen
         self._leave_until, self._leave_seen = now + LEAVE_WINDOW_S, False
+        if again:
+            return ["leave"]
         dropped = f" {self._unsent}." if self.outbox else ""
         self.message = Message("info", f"Press {state.keymap.shown('interrupt')} again to leave.{dropped}")
         return self.cancel(state)

@@ -96,6 +96,8 @@ async def test_an_impatient_person_leaves_once_and_without_a_word_of_it(tmp_path
         run.supervisor.tell(ProcessStarted(actor="ui", pid=terminal.process.pid))
         run.supervisor.tell(NoticeRaised(level="info", message="seen"))
         await terminal.shows("seen")
+        terminal.type(CTRL_C)
+        await terminal.shows("again to leave")
         terminal.type(CTRL_C * 8)
         assert await terminal.ends() == 0
         assert run.supervisor.heard == [Stop(reason="quit")]
@@ -110,11 +112,15 @@ async def test_a_screen_stays_and_says_so_when_the_supervisor_does_not_take_the_
         run.supervisor.tell(NoticeRaised(level="info", message="seen"))
         await terminal.shows("seen")
         await run.stop(run.supervisor)
-        terminal.type(f"a draft{CTRL_C}{CTRL_C}")
+        terminal.type(f"a draft{CTRL_C}")
+        await terminal.shows("again to leave")
+        terminal.type(CTRL_C)
         await terminal.shows("does not answer. Wait and leave again", f"kill -9 {os.getpid()}", "› a draft")
         run.supervisor = PlayedSupervisor(run.place)
         await run.start(run.supervisor)
-        terminal.type(CTRL_C + CTRL_C)
+        terminal.type(CTRL_C)
+        await terminal.shows("again to leave")
+        terminal.type(CTRL_C)
         await run.supervisor.hears(Stop)
         assert await terminal.ends() == 0
 
