@@ -213,10 +213,10 @@ class Desk:
         stops = state.conversation.busy and not self.stopping and not state.cut_off
         if self.overlay is not None or stops:
             return self.cancel(state)
-        again = now < self._leave_until and self._leave_seen
-        self._leave_until, self._leave_seen = now + LEAVE_WINDOW_S, False
-        if again:
+        if now < self._leave_until and self._leave_seen:
+            self._leave_until = float("-inf")
             return ["leave"]
+        self._leave_until, self._leave_seen = now + LEAVE_WINDOW_S, False
         dropped = f" {self._unsent}." if self.outbox else ""
         self.message = Message("info", f"Press {state.keymap.shown('interrupt')} again to leave.{dropped}")
         return self.cancel(state)
