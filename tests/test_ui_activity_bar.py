@@ -5,11 +5,12 @@ import pytest
 from ipc.messages import SubagentActivityChanged, ToolStarted, TurnStarted, Usage
 from tests.fakes.facts import activity, finished, session
 from tests.fakes.screen import Desktop, working
-from ui import figures, theme
+from ui import figures, palettes, theme
 from ui.state import NESTED, rebuild
 from ui.widgets.row import width
 
 WIDTHS = [40, 60, 80, 120, 200]
+PALETTE = tuple(palettes.palette("dark"))
 TURN = (session(), TurnStarted(turn=1, prompt="x"))
 USED = Usage(prompt_tokens=12_000, cached_tokens=9_000, completion_tokens=300, cost_usd=0.0042)
 
@@ -46,11 +47,11 @@ def test_every_phase_can_be_read_whole_at_every_width(columns: int, phase: str) 
 
 
 def test_the_bar_is_filled_with_the_accent_and_its_text_contrasts() -> None:
-    entry = next(entry for entry in theme.PALETTE if entry[0] == "activity")
-    assert entry[5] == theme.ACCENT == "#a78bfa"
+    entry = next(entry for entry in PALETTE if entry[0] == "activity")
+    assert entry[5] == palettes.ACCENT == "#a78bfa"
     assert _contrast(entry[4].split(",")[0], entry[5]) >= 4.5
-    others = [entry for entry in theme.PALETTE if entry[0] != "activity"]
-    assert not any(theme.ACCENT in field for entry in others for field in entry)
+    others = [entry for entry in PALETTE if entry[0] != "activity"]
+    assert not any(palettes.ACCENT in field for entry in others for field in entry)
 
 
 def test_there_is_no_bar_without_a_subagent() -> None:
@@ -117,7 +118,7 @@ def test_without_colours_and_in_ascii_every_state_has_a_sign_and_a_word_of_its_o
     working_sign = Desktop(80, 24, theme.ASCII).tell(*TURN, activity("reasoning")).lines[1].split()[0]
     assert len({*signs.values(), working_sign}) == len(phases) + 1
     assert all(sign.isascii() for sign in signs.values())
-    mono = {role: mono for role, _, _, mono, _, _ in theme.PALETTE}
+    mono = {role: mono for role, _, _, mono, _, _ in PALETTE}
     assert mono["activity"] != mono["dim"] != mono["strong"]
 
 

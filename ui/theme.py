@@ -6,12 +6,7 @@ from typing import Final
 
 from ipc.messages import Glyphs as Wanted
 from ipc.messages import Level, PlanStatus, Verdict
-from ui.palettes import ACCENT as ACCENT
-from ui.palettes import Role as Role
-from ui.palettes import palette
 from ui.transcript.blocks import Outcome
-
-PALETTE: Final = tuple(palette("neutral"))
 
 
 @dataclass(frozen=True, slots=True)

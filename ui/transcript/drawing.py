@@ -5,7 +5,8 @@ from typing import Final, assert_never
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
-from ui.theme import Glyphs, Role
+from ui.palettes import Role
+from ui.theme import Glyphs
 from ui.transcript import folding
 from ui.transcript.blocks import Block, NoteBlock, PromptBlock, TextBlock, ThoughtBlock, ToolBlock
 from ui.transcript.texts import text_widget

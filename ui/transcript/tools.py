@@ -10,7 +10,8 @@ from urwid.widget.widget import AbstractFlowWidget
 
 from ui import figures
 from ui.diffs import NO_BREAK
-from ui.theme import Glyphs, Role
+from ui.palettes import Role
+from ui.theme import Glyphs
 from ui.transcript import folding
 from ui.transcript.blocks import ToolBlock
 from ui.view import View

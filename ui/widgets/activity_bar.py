@@ -3,8 +3,9 @@
 from typing import Final
 
 from ui import figures
+from ui.palettes import Role
 from ui.state import Activity
-from ui.theme import Glyphs, Role
+from ui.theme import Glyphs
 from ui.view import View
 from ui.widgets.row import Content, Part, parts_width
 

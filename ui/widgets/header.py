@@ -4,7 +4,7 @@ from typing import Final
 
 from ipc.messages import Mode, SessionOpened
 from ui import figures
-from ui.theme import Role
+from ui.palettes import Role
 from ui.view import View
 from ui.widgets.row import Content, Part, cut, parts_width, width
 

@@ -1,14 +1,15 @@
 """One item of the plan with every field of it, wrapped as its place is wide."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, get_args
 
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ipc.messages import PlanItem, Verdict
+from ui.palettes import Role
 from ui.plan_origin import Look
-from ui.theme import PALETTE, Glyphs, Role
+from ui.theme import Glyphs
 from ui.widgets.row import Part, hanging
 
 _STATUS_ROLE: Final[dict[str, Role]] = {
@@ -23,7 +24,7 @@ _IN_PROGRESS: Final[dict[Look, str]] = {
     "idle": "in progress (idle)",
     "past": "was in progress",
 }
-_FADED: Final[dict[str | None, str]] = {None: "dim"} | {entry[0]: "dim" for entry in PALETTE}
+_FADED: Final[dict[str | None, str]] = {None: "dim"} | dict.fromkeys(get_args(Role), "dim")
 
 
 def item_widget(item: PlanItem, glyphs: Glyphs, now: Look) -> AbstractFlowWidget:
