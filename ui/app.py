@@ -14,7 +14,9 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Final, assert_never
 
 import urwid
@@ -54,6 +56,8 @@ PHASE_S: Final = 0.5
 """Time between two frames while only the clock moves."""
 AGE_S: Final = 600.0
 """Time between two frames while only the age of a plan changes; also after the machine has slept."""
+READ_AHEAD_S: Final = 0.5
+"""Time after the first frame when what the first answer needs is loaded: 40 ms that nobody then waits."""
 CRASHED: Final = 70
 
 
@@ -123,6 +127,7 @@ class App:
         with contextlib.suppress(OSError):
             drawn.touch()
         self._loop.call_soon(self._connect, again)
+        self._loop.call_later(READ_AHEAD_S, _read_ahead)
 
     def _connect(self, again: bool) -> None:
         """Follow the others; `again`: this run had a screen before, and what it began with is over."""
@@ -328,6 +333,10 @@ class App:
 
 def _wall() -> datetime:
     return datetime.now().astimezone()
+
+
+def _read_ahead() -> None:
+    Thread(target=import_module, args=("ui.transcript.markdown",), daemon=True).start()
 
 
 def _leave_loop() -> None:
