@@ -25,15 +25,16 @@ from ipc import kernel, logs
 from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
 from ipc.messages import StartTurn
-from ui import keys, palettes, theme
+from ui import keys, theme
 from ui.answers import Answers
-from ui.attention import Attention, notification
+from ui.appearance import Appearance
 from ui.composer.draft import Draft
 from ui.composer.handover import reclaim_terminal
-from ui.desk import Copy, Desk, Message, Order
+from ui.desk import Copy, Desk, Order
 from ui.errands import Errands
 from ui.keyboard import Keyboard
 from ui.outlet import Outlet, own_terminal
+from ui.palettes import Background
 from ui.pointer import Event, point
 from ui.screen import Screen
 from ui.state import ViewState, apply, rebuild
@@ -78,13 +79,11 @@ class App:
         fd = own_terminal()
         outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._draw_soon)
         self._terminal = Terminal(answers, outlet, self._drawn)
-        self._terminal.ascii_only = glyphs is theme.ASCII
-        self._attention = Attention(self._view, self._view.clock())
+        self._appearance = Appearance(self._view, self._terminal)
         self._sweeping = Sweeping(loop)
-        self._background = palettes.told_by_environment(os.environ)
         self._main = urwid.MainLoop(
             self._screen,
-            palettes.palette(palettes.tones("auto", self._background)),
+            self._appearance.palette(),
             screen=self._terminal,
             input_filter=lambda typed, _: self._typed(typed),
             handle_mouse=False,
@@ -96,8 +95,6 @@ class App:
         self._news: deque[News] = deque()
         self._next_frame: asyncio.TimerHandle | None = None
         self._drawn_at = 0.0
-        self._look = self._view.state.look
-        self._title: str | None = None
         self._leaving = False
         self._left = False
 
@@ -168,8 +165,8 @@ class App:
         if self._keeper is not None:
             self._keeper.settle()
         self._carry_out(self._view.desk.advance(state))
-        if state.look is not self._look:
-            self._dress()
+        if self._appearance.follow():
+            self._make_anew()
         self._changed()
 
     def _changed(self) -> None:
@@ -177,50 +174,18 @@ class App:
         self._screen.changed()
         if self._keeper is not None:
             self._keeper.look()
-        if not self._terminal.started:
-            return
-        self._terminal.set_mouse_tracking(self._look.mouse and not self._view.desk.reading.selecting)
-        self._call()
+        self._appearance.tell()
 
-    # --- how it looks
-
-    def _dress(self) -> None:
-        """Look as the person wants it, now that it is known."""
-        look = self._look = self._view.state.look
-        self._color()
-        if faults := self._view.keymap.faults:
-            self._view.desk.message = Message("warning", " ".join(faults))
-        glyphs = theme.glyphs(look.glyphs, os.environ)
-        if glyphs is not self._view.glyphs:
-            self._redress(glyphs)
-
-    def _redress(self, glyphs: theme.Glyphs) -> None:
-        """Make every part anew with other signs; what was written stays."""
+    def _make_anew(self) -> None:
+        """Make every part with other signs; what was written stays."""
         draft = self._screen.composer.editor.draft()
-        self._view.glyphs = glyphs
-        self._terminal.ascii_only = glyphs is theme.ASCII
         self._screen = self._main.widget = Screen(self._view, self._key)
         self._keyboard = Keyboard(self._screen)
         self._screen.composer.editor.restore(draft)
 
-    def _see_background(self, background: palettes.Background) -> None:
-        self._background = background
-        self._color()
+    def _see_background(self, background: Background) -> None:
+        self._appearance.see_background(background)
         self._draw_soon()
-
-    def _color(self) -> None:
-        tones = palettes.tones(self._view.state.look.theme, self._background)
-        self._terminal.register_palette(palettes.palette(tones))
-
-    def _call(self) -> None:
-        """Say in the window's title what goes on, and tell who looks elsewhere of what waits."""
-        news, notify = self._attention.news(), self._look.notify
-        title = self._attention.title() if notify != "off" else None
-        if title != self._title:
-            self._title = title
-            self._terminal.set_title(title)
-        if news and (told := notification(news, notify, os.environ)):
-            self._terminal.tell(told)
 
     # --- frames
 
@@ -269,9 +234,9 @@ class App:
                 point(self._screen, key)
                 self._changed()
             elif key == keys.FOCUS_IN or key == keys.FOCUS_OUT:
-                self._attention.focused = key == keys.FOCUS_IN
+                self._appearance.attention.focused = key == keys.FOCUS_IN
             else:
-                self._attention.typed_at = self._view.clock()
+                self._appearance.attention.typed_at = self._view.clock()
                 left.append(key)
         return left
 
