@@ -27,7 +27,8 @@ ENVIRONMENT = {
 
 # What a person types, as a terminal sends it.
 ENTER, ESC, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
-CTRL_C, CTRL_D, CTRL_F, CTRL_G, CTRL_J, CTRL_O, CTRL_R, CTRL_Z = (chr(ord(key) & 31) for key in "CDFGJORZ")
+CTRL_C, CTRL_D, CTRL_F, CTRL_G, CTRL_J, CTRL_O = (chr(ord(key) & 31) for key in "CDFGJO")
+CTRL_R, CTRL_U, CTRL_Z = (chr(ord(key) & 31) for key in "RUZ")
 UP, DOWN, RIGHT, LEFT, HOME, END = (f"\x1b[{final}" for final in "ABCDHF")
 PAGE_UP, PAGE_DOWN, CTRL_HOME, CTRL_END = "\x1b[5~", "\x1b[6~", "\x1b[1;5H", "\x1b[1;5F"
 F1, F2, F3, F4, F5 = "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"
@@ -141,18 +142,16 @@ class TerminalProgram:
         self.screen.resize(rows, columns)
         self._set_size(columns, rows)
 
-    async def redraws(self, columns: int, rows: int) -> None:
-        """Change the window's size, as a terminal that forgets what was on it; wait for the whole frame.
+    @property
+    def fits(self) -> bool:
+        """Whether the header reaches to the right edge; one that was drawn for another size does not."""
+        return "Fido" in self.lines[0] and self.screen.columns - len(self.lines[0]) in (0, 1)
 
-        Its header reaches to the right edge; one that was drawn for the size before does not.
-        """
+    async def redraws(self, columns: int, rows: int) -> None:
+        """Change the window's size, as a terminal that forgets what was on it; wait for the frame."""
         self.resize(columns, rows)
         self.screen.erase_in_display(2)
-
-        def begun() -> bool:
-            return "Fido" in self.lines[0] and columns - len(self.lines[0]) in (0, 1)
-
-        await self.becomes(begun, f"a screen of {columns}x{rows}")
+        await self.becomes(lambda: self.fits, f"a screen of {columns}x{rows}")
 
     def click(self, column: int, row: int, button: int = 0) -> None:
         """Press and release a button; columns and rows count from 0. The wheel is 64 (up) and 65 (down)."""
@@ -213,7 +212,7 @@ class TerminalProgram:
                 raise AssertionError(self._missing(what))
 
     @property
-    def _whole(self) -> bool:
+    def rests(self) -> bool:
         """Whether what is drawn is no part of a frame whose rest is on its way."""
         shown = self.written.rfind(FRAME_END) > self.written.rfind(FRAME_BEGIN)
         return shown or not select.select([self.fd], [], [], _REST_S)[0]
@@ -231,7 +230,7 @@ class TerminalProgram:
         loop.add_reader(self._pidfd, lambda: (loop.remove_reader(self._pidfd), changed.set()))
         try:
             async with asyncio.timeout(deadline_s):
-                while not (self._whole and condition()):
+                while not (self.rests and condition()):
                     assert not self.ended or self.take(), self._missing(what)
                     changed.clear()
                     await changed.wait()
