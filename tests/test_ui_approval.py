@@ -342,6 +342,21 @@ def test_a_long_sentence_scrolls_to_its_cursor_and_leaves_the_question_in_sight(
     assert desk.draw().cursor is not None
 
 
+def test_a_question_of_several_lines_is_read_once() -> None:
+    body = "How should the totals be rounded?\nThe report and the rows differ."
+    ask_ = AskRaised(ask_id="q", kind="question", tool="ask_user", title=body.partition("\n")[0], body=body)
+    assert working().tell(ask_).text.count("How should") == 1
+
+
+def test_a_sentence_takes_the_place_of_an_empty_composer_and_leaves_a_draft_in_sight() -> None:
+    desk = ask().press("2")
+    assert "› a sentence, or nothing" in desk.lines[-2]
+    assert "Type to say no" not in desk.text
+    assert "Type to say no" in desk.press("esc").text
+    desk = working().type("half a draft").tell(approval()).wait(2 * GRACE_S)
+    assert "half a draft" in desk.press("2").text
+
+
 def test_the_composer_below_says_what_typing_does_there() -> None:
     assert "› Type to say no, and why" in ask().text
     assert "› Type to answer in your own words" in Desktop().tell(question("red")).text

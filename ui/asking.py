@@ -63,7 +63,7 @@ def title(ask: AskRaised) -> str:
     where = "" if subject != ask.title else _where(ask)
     if ask.kind == "approval" and ask.tool in _DOES and where is not None:
         return f"{_DOES[ask.tool]}{where}?"
-    return "" if _words(subject) == _words(ask.body) else ask.title
+    return "" if _words(ask.body).startswith(_words(subject)) else ask.title
 
 
 def placeholder(ask: AskRaised) -> str:

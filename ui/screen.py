@@ -204,9 +204,11 @@ class Screen(urwid.Widget):
         """Return what stands below the transcript, in at most `room` rows."""
         form = self.form
         room -= 2  # The status line and the rule above the composer.
-        if form is not None and room < _ROOM_FOR_BOTH:
-            form.limit = room + 1
-            return [form, self._status]
+        written = form is not None and form.answering == "writing" and not self.composer.editor.edit_text
+        if form is not None and (written or room < _ROOM_FOR_BOTH):
+            said = notes(self.view, columns, max(1, room // 3)) if self.view.desk.message else []
+            form.limit = room + 1 - sum(note.rows((columns,)) for note in said)
+            return [*said, form, self._status]
         self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))
         room -= self.composer.rows((columns,))
         noted = notes(self.view, columns, room if form is None else room // 3)

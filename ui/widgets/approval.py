@@ -152,8 +152,8 @@ class AskForm(urwid.Widget):
         if self._body.limit == 1 and self.is_cut(columns):  # too low to say so itself
             told.append(self._body.hidden(columns - _MARGIN, brief=True))
         right = f" {f' {self._view.glyphs.dot} '.join(told)} {rule * 2}" if told else ""
-        fill = rule * max(0, columns - width(left) - width(right) - (1 if right else 0))
-        return [("ask", left + fill)], [("ask", right)] if right else []
+        fill = rule * max(0, columns - width(left) - width(right))
+        return [("ask", left + fill + right)], []
 
     def _full_choice(self, at: int, columns: int) -> AbstractFlowWidget:
         """Draw a choice in full; what one of an approval repeats of the body leaves that its room."""
