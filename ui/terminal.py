@@ -49,9 +49,10 @@ class Terminal(urwid.display.raw.Screen):
     def __init__(self, answers: Answers, outlet: Outlet | None, on_drawn: Callable[[], None]) -> None:
         """`outlet`: where frames go without waiting; None: standard output, as it is."""
         output = sys.stdout if outlet is None else outlet
-        super().__init__(output=output, bracketed_paste_mode=True, focus_reporting=True, extended_keys=True)
+        asks = not _prints_osc(os.environ.get("TERM", ""))
+        super().__init__(output=output, bracketed_paste_mode=True, focus_reporting=asks, extended_keys=asks)
         self.set_input_timeouts(complete_wait=ESCAPE_S)
-        self.set_terminal_properties(hyperlinks=not _prints_osc(self.term))
+        self.set_terminal_properties(hyperlinks=asks)
         self.ascii_only = False
         self.pastes = Pastes()
         self._answers = answers
@@ -62,7 +63,7 @@ class Terminal(urwid.display.raw.Screen):
         """What was written of a frame that is being drawn."""
         self._cursor: tuple[int, int] | None = None
         # Who does not know it ignores it, and an answer that it is unknown may be late or lost.
-        self.modes.synchronized_output = True
+        self.modes.synchronized_output = asks
 
     def write(self, data: str) -> None:
         """Write to the terminal; to one that knows ASCII alone, something of the same width."""
