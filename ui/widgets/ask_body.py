@@ -1,6 +1,6 @@
 """What an ask is about, in full: a command, a diff, a question; scrolled where it has no room."""
 
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Final
 
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
@@ -8,32 +8,12 @@ from urwid.widget.widget import AbstractFlowWidget
 from ipc.messages import AskRaised
 from ui import asking
 from ui.diffs import diff_lines, shows_diff
+from ui.transcript.lines import Line, Lines
 from ui.view import View
 from ui.widgets.diff import diff_text
 from ui.widgets.row import ScrolledPage, Size, constant_row
 
 _HANG: Final = 2
-
-_Layout = list[list[tuple[int, int, int | bytes] | tuple[int, int | None]]]
-
-
-class _Hanging(urwid.StandardTextLayout):
-    """Lines that go on further right than they begin: where a command has a line end must be seen."""
-
-    def layout(
-        self,
-        text: str | bytes,
-        width: int,
-        align: Literal["left", "center", "right"] | urwid.Align,
-        wrap: Literal["any", "space", "clip", "ellipsis"] | urwid.WrapMode,
-    ) -> _Layout:
-        rows = super().layout(text, max(1, width - _HANG), align, wrap)
-        return [[(_HANG, None), *row] if width > _HANG and _goes_on(text, row[0][1]) else row for row in rows]
-
-
-def _goes_on(text: str | bytes, at: int | None) -> bool:
-    """Tell whether a row that begins there goes on with a line."""
-    return bool(at) and text[:at][-1:] not in ("\n", b"\n")
 
 
 class AskBody(urwid.Widget):
@@ -89,5 +69,7 @@ class AskBody(urwid.Widget):
 def _text(view: View, ask: AskRaised) -> AbstractFlowWidget:
     if shows_diff(ask.tool):
         return diff_text(diff_lines(ask.body), view.glyphs)
-    layout = _Hanging() if ask.kind == "approval" else None
-    return urwid.Text(asking.body(ask), layout=layout)
+    # Rows that go on stand further right: where a line of a command ends must be seen.
+    hang = " " * _HANG if ask.kind == "approval" else ""
+    lines = [Line([(None, line)], hang=hang) for line in asking.body(ask).split("\n")]
+    return Lines(lambda _: lines)
