@@ -24,7 +24,7 @@ import urwid
 from ipc import kernel, logs
 from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
-from ipc.messages import StartTurn
+from ipc.messages import MessageDelta, StartTurn
 from ui import keys, theme
 from ui.answers import Answers
 from ui.appearance import Appearance
@@ -77,7 +77,7 @@ class App:
         self._keyboard = Keyboard(self._screen)
         answers = Answers(self._see_background)
         fd = own_terminal()
-        outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._draw_soon)
+        outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._catch_up)
         self._terminal = Terminal(answers, outlet, self._drawn)
         self._appearance = Appearance(self._view, self._terminal)
         self._sweeping = Sweeping(loop)
@@ -208,6 +208,11 @@ class App:
             self._main.draw_screen()
         self._expect_change()
 
+    def _catch_up(self) -> None:
+        """Draw at once what the terminal had no room for: it may be the frame of a key."""
+        if self._terminal.missed and not self._left:
+            self._main.draw_screen()
+
     def _drawn(self) -> None:
         self._view.desk.seen()
         self._sweeping.drawn()
@@ -247,8 +252,12 @@ class App:
         self._composer().give_back(draft)
 
     def _key(self, size: Size, key: str) -> str | None:
-        """Take a key, looking at all that was told before it; urwid draws afterwards."""
-        self._take_news()
+        """Take a key, looking at all that was told before it; urwid draws afterwards.
+
+        What a model says changes no key's meaning. Left to its own frame, it does not make this one dearer.
+        """
+        if not all(map(_is_said, self._news)):
+            self._take_news()
         self._leaving = False
         orders = self._keyboard.press(size, key)
         self._carry_out(orders)
@@ -294,6 +303,11 @@ class App:
         if not self._left:
             self._left = True
             self._loop.call_soon(_leave_loop)  # raised in a task, urwid would never see it
+
+
+def _is_said(news: "News") -> bool:
+    """Tell whether news are pieces of a message and nothing else."""
+    return news[1] == "fact" and all(type(fact) is MessageDelta for fact in news[2])
 
 
 def _wall() -> datetime:

@@ -59,6 +59,8 @@ class Terminal(urwid.display.raw.Screen):
         self._outlet = outlet
         self._on_drawn = on_drawn
         self._began = False
+        self.missed = False
+        """Whether the last frame was not drawn, for want of room."""
         self._frame: list[str] | None = None
         """What was written of a frame that is being drawn."""
         self._cursor: tuple[int, int] | None = None
@@ -79,7 +81,8 @@ class Terminal(urwid.display.raw.Screen):
 
     def draw_screen(self, size: tuple[int, int], canvas: urwid.Canvas) -> None:
         """Draw a frame, unless nothing is new in it or the terminal has not read the one before."""
-        if self._outlet is not None and self._outlet.full:
+        self.missed = self._outlet is not None and self._outlet.full
+        if self.missed:
             return
         before = None if self.screen_buf is None else self._drawn_rows
         self._frame = []
