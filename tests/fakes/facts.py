@@ -154,7 +154,20 @@ HOSTILE_TEXTS = (
     "\udce9",
     "…",
 )
-TEXTS = st.text(st.characters(codec=None, categories=None), max_size=60) | st.sampled_from(HOSTILE_TEXTS)
+MARKDOWN_TEXTS = (
+    "# head\n\n**bold *both* [t](http://x.y/z)",
+    "```py\nif x:\n\ty = 1\n",
+    "```\n\n\n",
+    "| a | b |\n|---|--:|\n| 漢字 | " + "word " * 20 + "|\n",
+    "- [ ] one\n  1. two\n     > three\n",
+    "<b>no</b> ![alt](x.png) `code` <https://x.y>\n***\n",
+    "\n\n",
+)
+TEXTS = (
+    st.text(st.characters(codec=None, categories=None), max_size=60)
+    | st.sampled_from(HOSTILE_TEXTS)
+    | st.sampled_from(MARKDOWN_TEXTS)
+)
 _SMALL = st.integers(0, 3)
 _CALLS = st.sampled_from(["call-1", "call-2", "call-3"])
 _ASKS = st.sampled_from(["ask-1", "ask-2"])

@@ -21,7 +21,7 @@ def test_existing_undo_suspend_recall_and_tool_notification_behavior_remain_inta
         say("Made it."),
     )
     first = start("--mode", "yolo", "Make new.py")
-    until_shown(first, "✓ update_plan start", "✓ patch new.py", "Made it.", "ready")
+    until_shown(first, "✓ plan 0/1 · start", "✓ patch new.py", "Made it.", "ready")
     first.type("/undo" + ENTER)
     wait_until(lambda: not (tmp_path / "new.py").exists(), "the file to be gone")
     plan = (tmp_path / ".fido-plan.json").read_bytes()
