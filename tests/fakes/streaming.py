@@ -33,7 +33,7 @@ class Streaming:
         self._pipe = pipe
 
     def stream(self, rate: int) -> None:
-        """Have a turn stream `rate` deltas a second from now on; 0 ends it."""
+        """Have a turn stream `rate` deltas a second from now on; 0 ends the turn."""
         self._pipe.send(rate)
 
     def burst(self) -> str:
@@ -80,7 +80,9 @@ async def _tell(pipe: Connection, workspace: Path, lines: int) -> None:
                 run.parent.tell(finished(turn), TurnStarted(turn=turn + 1, prompt=f"Go on {turn + 1}."))
                 turn += 1
                 pipe.send(f"Go on {turn}.")
-            elif isinstance(order, int) and order:
+            elif order == 0:
+                run.parent.tell(finished(turn))
+            elif isinstance(order, int):
                 await _stream(run, pipe, turn, order)
             elif order is None:
                 return
@@ -98,7 +100,7 @@ def _next(pipe: Connection) -> object:
 
 
 async def _burst(run: PlayedRun, turn: int) -> None:
-    pieces = deltas(turn, 40)
+    pieces = deltas(turn, 8)
     for _ in range(BURST // TOLD):
         run.parent.tell(*islice(pieces, TOLD))
         await asyncio.sleep(0)
