@@ -34,8 +34,11 @@ SWEEP_S: Final = 1.0
 """Between two looks for strays that came without an actor's death."""
 STOPS: Final = frozenset({signal.SIGTSTP, signal.SIGTTIN, signal.SIGTTOU})
 USAGE: Final = 2
-SUSPEND: Final = "suspend"
-"""The reason of a stop after which the person is told how to go on."""
+GOES_ON: Final = {
+    "suspend": "suspended. This brings it back",
+    "left": "this goes on with the session",
+}
+"""Reasons of a stop behind which the person reads how to come back, and the words for it."""
 CRASHED: Final = 70
 
 log = logging.getLogger(__name__)
@@ -94,9 +97,9 @@ class Supervisor(Actor):
         self._ending = True
         if self._signal:
             self.exit_status = 128 + self._signal
-        if reason == SUSPEND:
+        if reason in GOES_ON:
             back = shlex.join(resume_command(self.place.read_again()))
-            self._words = f"suspended. This brings it back: {back}"
+            self._words = f"{GOES_ON[reason]}: {back}"
         fronts = [pid for pid, actor in self._processes.alive.items() if actor in FRONTS]
         lost = self._guard_is_lost()  # the shell has the terminal back already
         await self._end(fronts, 0.0 if lost else FRONT_S)

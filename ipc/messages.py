@@ -239,7 +239,7 @@ class Stop(Command, frozen=True):
     """To any mailbox: end in good order. `Accepted`, then the process exits."""
 
     reason: str
-    """For the log and the person: `quit`, `SIGTERM`, ..."""
+    """For the log and the person: `quit`, `left`, `suspend`, `SIGTERM`, ..."""
 
 
 class StartTurn(Command, frozen=True):

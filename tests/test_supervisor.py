@@ -10,7 +10,6 @@ import pytest
 
 from actors.process_tree import children, descendants
 from actors.processes import GUARD_LOST
-from actors.supervisor import SUSPEND
 from ipc.bus import Follower
 from ipc.channel import Channel
 from ipc.endpoints import RunPlace
@@ -238,7 +237,13 @@ def test_it_publishes_what_becomes_of_the_actors_and_takes_a_stop(on: Stage) -> 
     assert all_ended(on)
 
 
-def test_a_suspended_run_tells_the_command_that_brings_it_back(on: Stage) -> None:
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("suspend", "suspended. This brings it back"), ("left", "this goes on with the session")],
+)
+def test_a_run_that_was_left_tells_the_command_that_brings_it_back(
+    on: Stage, reason: str, said: str
+) -> None:
     play = on.start("ui", ui="well.ui", **WELL)
     on.player("listening.parent")
     place = RunPlace.open(next((on.root / "run").glob("r-*")))
@@ -247,11 +252,11 @@ def test_a_suspended_run_tells_the_command_that_brings_it_back(on: Stage) -> Non
     async def suspend() -> None:
         channel = Channel()
         assert (
-            await Link(channel, "client", place.mailbox("supervisor")).ask(Stop(reason=SUSPEND)) == Accepted()
+            await Link(channel, "client", place.mailbox("supervisor")).ask(Stop(reason=reason)) == Accepted()
         )
         channel.close()
 
     asyncio.run(suspend())
     back = f"fido resume s-other --workspace {on.root}"
-    assert play.end() == (0, f"fido: suspended. This brings it back: {back}\n")
+    assert play.end() == (0, f"fido: {said}: {back}\n")
     assert all_ended(on)

@@ -279,7 +279,8 @@ class App:
                     self._main.screen.clear()
                 case "leave":
                     self._leaving = True
-                    self._errands.leave("quit", self._exit)
+                    # Of a session in which nothing was said nobody wants to know how to come back.
+                    self._errands.leave("left" if self._view.state.conversation.turn else "quit", self._exit)
                 case "suspend":
                     self._leaving = True
                     self._errands.leave("suspend", self._exit)
