@@ -21,6 +21,7 @@ from tests.fakes.facts import HOSTILE_TEXTS, finished, session
 from tests.fakes.screen import Desktop, draw_exactly
 from ui import keys, theme
 from ui.composer.completion import token_at
+from ui.composer.draft import draft_of
 from ui.desk import SILENT
 
 WIDTHS = [40, 60, 80, 120, 200]
@@ -145,7 +146,7 @@ def test_what_is_offered_is_for_the_text_that_stands_there() -> None:
     desk = desktop().type("@st").press("meta enter")
     assert "Files" not in desk.text
     desk = desktop().type("@st")
-    desk.screen.composer.editor.put("another text")
+    desk.screen.composer.editor.restore(draft_of("another text"))
     assert "Files" not in desk.tell().text
     assert draft(desk.press("tab")) == "another text"
 

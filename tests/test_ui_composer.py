@@ -1,14 +1,20 @@
 """What a person writes: editing, pastes, chips, and the messages that wait."""
 
+import time
 from itertools import pairwise
 
 import pytest
+import urwid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ipc.messages import StartTurn
+from tests.fakes.facts import session
+from tests.fakes.hostile_texts import HOSTILE, foreign
+from tests.fakes.screen import Desktop, draw_exactly
 from ui import keys
 from ui.composer.composer import Composer
-from ui.composer.draft import Draft, draft_of, folded_again, joined
+from ui.composer.draft import EDITABLE_LINE, Draft, Paste, draft_of, folded, folded_again, joined, received
 from ui.composer.editor import LineEditor
 from ui.composer.outbox import Outbox
 from ui.composer.pastes import Pastes
@@ -69,19 +75,59 @@ def test_a_line_end_and_a_paste_are_steps_of_their_own() -> None:
 @pytest.mark.parametrize("character", ["e\u0301", "界", "👩\u200d👧", "🇩🇪", "ก็"])
 def test_what_looks_like_one_character_is_deleted_as_one(character: str) -> None:
     editor = LineEditor()
-    editor.put(f"a{character}b")
+    editor.restore(draft_of(f"a{character}b"))
     press(editor, "left", "backspace")
     assert editor.edit_text == "ab"
 
 
 def test_the_cursor_stands_behind_wide_characters_and_not_beside_combining_marks() -> None:
     editor = LineEditor()
-    editor.put("界e\u0301x")
+    editor.restore(draft_of("界e\u0301x"))
     assert editor.get_cursor_coords((COLUMNS,)) == (4, 0)
 
 
-def test_a_control_character_that_is_typed_is_seen_and_does_nothing() -> None:
-    assert typed("a\u202eb").edit_text == "a<U+202E>b"
+def test_a_control_character_that_is_typed_is_seen_does_nothing_and_is_sent_as_it_is() -> None:
+    editor = typed("a\u202eb", "left", "backspace")
+    assert shown(typed("a\u202eb")) == "a<U+202E>b"
+    assert typed("a\u202eb").draft().whole == "a\u202eb"
+    assert (editor.edit_text, editor.get_cursor_coords((COLUMNS,))) == ("ab", (1, 0))
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_what_is_pasted_is_sent_as_it_is_and_drawn_as_what_can_be_seen(kind: str) -> None:
+    desk = Desktop().tell(session()).press(keys.Pasted(f"<{HOSTILE[kind]}>"))
+    draw_exactly(desk)
+    assert foreign("\n".join(desk.lines).encode()) == ""
+    came = HOSTILE[kind].replace("\r", "\n").replace("\0", "\u2400")
+    assert desk.press("enter").orders == [StartTurn(prompt=f"<{came}>")]
+
+
+def test_what_no_text_can_hold_is_replaced_and_ends_of_lines_are_newlines() -> None:
+    assert received("a\r\nb\rc\0d\ud800e") == "a\nb\nc\u2400d\ufffde"
+
+
+@given(st.lists(st.sampled_from([*"ab\u200b\u200d\ufe0f\u0301👩界\u202e\n\ue0b0"]), max_size=12), st.data())
+def test_each_place_in_a_text_is_drawn_in_one_place_and_found_there_again(
+    parts: list[str], data: st.DataObject
+) -> None:
+    editor = LineEditor()
+    editor.restore(draft_of("".join(parts)))
+    editor.set_edit_pos(data.draw(st.integers(0, len(parts))))
+    before, columns = editor.edit_pos, data.draw(st.integers(9, 30))
+    coords = editor.get_cursor_coords((columns,))
+    assert coords is not None
+    assert editor.move_cursor_to_coords((columns,), *coords)
+    assert editor.get_cursor_coords((columns,)) == coords
+    assert editor.edit_pos == before or coords[0] == columns - 1  # behind a full row stands its last column
+
+
+@pytest.mark.parametrize("text", ["a" * 60 + "\u202e", "\u202e" * 9, "界\u200b" * 20])
+def test_in_a_line_that_is_clipped_the_cursor_stays_in_view(text: str) -> None:
+    editor = LineEditor(multiline=False)
+    press(editor, text)
+    canvas = editor.render((20,), True)
+    assert (canvas.cols(), canvas.rows()) == (20, 1)
+    assert canvas.cursor[0] in (18, 19)
 
 
 # --- pastes
@@ -150,8 +196,21 @@ def test_a_paste_that_reads_like_a_key_is_text() -> None:
 
 
 def test_a_character_that_stands_for_a_paste_can_not_be_forged() -> None:
-    editor = typed(keys.Pasted(PASTE), keys.Pasted("\U000f0000"), "\U000f0000")
-    assert editor.draft().whole == f"{PASTE}<U+F0000><U+F0000>"
+    editor = typed(keys.Pasted(PASTE), keys.Pasted("\ud800\U000f0000"), "\ud800")
+    assert editor.draft().whole == f"{PASTE}\ufffd\U000f0000\ufffd"
+
+
+def test_a_paste_that_would_make_the_line_too_long_to_be_laid_out_is_folded_however_short() -> None:
+    editor = typed(*[keys.Pasted("w" * 999)] * 30)
+    assert editor.draft().whole == "w" * 999 * 30
+    assert len(editor.edit_text) <= EDITABLE_LINE + 30
+
+
+def test_when_no_character_is_left_a_paste_stands_as_it_is() -> None:
+    chips: dict[str, Paste] = {}
+    places = [folded(f"paste {number}", chips) for number in range(0x800)]
+    assert len({*places}) == len(chips) == 0x800
+    assert folded("one more", chips) == "one more"
 
 
 def test_a_paste_into_one_line_stays_on_it() -> None:
@@ -184,6 +243,21 @@ def test_a_text_from_an_editor_is_folded_where_a_paste_is_still_as_it_was() -> N
     assert folded_again("all new", draft.chips) == Draft("all new", 7)
 
 
+def test_a_key_beside_a_paste_of_a_million_lines_costs_what_it_costs_without() -> None:
+    times = {}
+    for pasted in ("", "some line of a log file\n" * 1_000_000):
+        editor = typed(*([keys.Pasted(pasted)] if pasted else []))
+        begun = time.perf_counter()
+        for _ in range(50):
+            press(editor, "x")
+            editor.draft()
+            editor.render((COLUMNS,), True)
+        times[pasted] = time.perf_counter() - begun
+        editor.take()
+    # Counting its lines once a key took 300 times as long.
+    assert max(times.values()) < 10 * min(times.values())
+
+
 def test_what_could_not_be_sent_comes_back_before_what_is_written_now() -> None:
     composer = Composer(UNICODE)
     press(composer.editor, "now")
@@ -191,6 +265,16 @@ def test_what_could_not_be_sent_comes_back_before_what_is_written_now() -> None:
     assert (composer.editor.edit_text, composer.editor.edit_pos) == ("before\nnow", 6)
     composer.give_back(draft_of(""))
     assert composer.editor.edit_text == "before\nnow"
+
+
+@pytest.mark.parametrize(("changes", "left"), [("", "now"), ("!", "before!\nnow")])
+def test_what_was_taken_all_the_same_goes_unless_it_was_changed(changes: str, left: str) -> None:
+    composer, given = Composer(UNICODE), typed("before").draft()
+    press(composer.editor, "now")
+    composer.give_back(given)
+    press(composer.editor, *changes)
+    composer.take_away(given)
+    assert composer.editor.edit_text == left
 
 
 # --- what waits
@@ -230,6 +314,12 @@ def test_a_message_of_which_nothing_is_left_is_gone() -> None:
     outbox.take(Draft())
     outbox.put_back(Draft("  "))
     assert [each.whole for each in outbox.waiting] == ["a"]
+
+
+def test_a_message_that_was_emptied_while_it_is_edited_is_not_kept() -> None:
+    outbox = waiting("a", "b")
+    outbox.take(Draft("draft"))
+    assert outbox.with_edited(Draft(" ")) == (Draft("draft"), [Draft("a")])
 
 
 def test_the_last_message_or_the_edited_one_can_be_removed() -> None:
@@ -283,6 +373,14 @@ def test_ctrl_c_ends_a_paste_whose_end_was_lost() -> None:
     assert pasted == ["half"]
 
 
+def test_what_came_of_a_paste_is_there_when_it_is_given_up_and_its_late_end_is_no_key() -> None:
+    pastes = Pastes()
+    assert pastes.named(["begin paste"] * (pastes.sift(list(b"\x1b[200~half")) == list(b"\x1b[200~"))) == []
+    assert (pastes.give_up(), pastes.coming_in) == ("half", False)
+    pastes.sift(list(b"rest\x1b[201~"))
+    assert pastes.named(["end paste", "x"]) == ["x"]
+
+
 PRESSES = st.lists(
     st.one_of(
         st.sampled_from(sorted(KEYS)),
@@ -309,6 +407,8 @@ def test_whatever_is_pressed_at_any_width_the_cursor_is_on_the_screen_and_undo_l
         canvas = composer.render((columns + 2,), True)
         assert canvas.cols() == columns + 2
         assert canvas.rows() == composer.rows((columns + 2,), True) <= rows
+        for row in canvas.content():
+            assert sum(urwid.calc_width(run, 0, len(run)) for _, _, run in row) == columns + 2
         column, row = canvas.cursor
         assert 0 <= column < columns + 2
         assert 0 <= row < canvas.rows()

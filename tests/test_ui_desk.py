@@ -10,6 +10,7 @@ from ipc.messages import (
     CompactionStarted,
     GetPlan,
     ListSessions,
+    NoticeRaised,
     OpenSession,
     RedoTurn,
     SettleAsk,
@@ -19,8 +20,9 @@ from ipc.messages import (
 )
 from tests.fakes.facts import approval, finished, session
 from ui import keys
-from ui.composer.draft import Draft
-from ui.desk import LEAVE_WINDOW_S, SILENT, Desk, Send
+from ui.composer.draft import Draft, Paste, folded
+from ui.desk import LEAVE_WINDOW_S, SILENT, Desk
+from ui.orders import Send
 from ui.state import ViewState, apply, rebuild
 
 
@@ -144,35 +146,6 @@ def test_two_interrupts_leave_a_turn_whose_agent_does_not_answer() -> None:
     desk.failed(CancelTurn(), "no_answer", SILENT, "")
     desk.seen()
     assert desk.interrupt(state, 11.0) == ["leave"]
-
-
-def test_a_refused_message_is_sent_again_when_the_parent_is_free() -> None:
-    desk, state = Desk(), idle()
-    (order,) = desk.submit(state, "hello")
-    assert isinstance(order, StartTurn)
-    assert desk.failed(order, "turn_running", "a turn is running", "") is None
-    assert desk.queue == ["hello"]
-    assert desk.advance(state) == []
-    desk.held = False
-    assert desk.advance(state) == [order]
-
-
-def test_a_message_that_got_no_answer_goes_back_to_the_person() -> None:
-    desk, state = Desk(), idle()
-    (order,) = desk.submit(state, "hello")
-    assert isinstance(order, StartTurn)
-    assert desk.failed(order, "no_answer", "The agent did not answer.", "Try again.") == Draft("hello")
-    assert desk.message is not None
-    assert desk.message.text == "The agent did not answer. Try again."
-
-
-def test_a_message_whose_turn_has_begun_is_not_given_back() -> None:
-    desk, state = Desk(), idle()
-    (order,) = desk.submit(state, "hello")
-    assert isinstance(order, StartTurn)
-    apply(state, TurnStarted(turn=2, prompt="hello"), 1.0)
-    desk.advance(state)
-    assert desk.failed(order, "no_answer", "late", "") is None
 
 
 def test_an_ask_is_answered_once() -> None:
@@ -306,6 +279,37 @@ def test_a_refused_command_is_said_and_leaves_the_queue_alone(order: Send) -> No
     assert desk.message.text == "A turn is running. Cancel it first."
     assert desk.queue == ["queued"]
     assert (desk.opening, desk.held) == ("", False)
+
+
+@pytest.mark.parametrize("order", [UndoTurn(), RedoTurn(), CompactConversation()])
+def test_a_command_that_got_no_answer_may_yet_be_carried_out_and_is_unsaid_when_it_is(order: Send) -> None:
+    desk, state = Desk(), idle()
+    desk.advance(state)
+    desk.failed(order, "no_answer", SILENT, "")
+    desk.advance(state)
+    assert desk.message is not None
+    assert desk.message.text == f"{SILENT} It may yet be carried out."
+    if isinstance(order, CompactConversation):
+        apply(state, CompactionStarted(automatic=False, context_tokens=96_000), 1.0)
+    else:
+        apply(state, NoticeRaised(level="info", message="Took back 1 file."), 1.0)
+    desk.advance(state)
+    assert desk.message is None
+
+
+def test_a_folded_paste_is_no_command_but_may_be_the_words_of_one() -> None:
+    chips: dict[str, Paste] = {}
+    paste = folded("/compact\n" + "line\n" * 20, chips)
+    desk = Desk()
+    assert desk.knows(Draft(paste, 1, chips))
+    assert desk.submit(idle(), Draft(paste, 1, chips)) == [StartTurn(prompt=chips[paste].text)]
+    focus = Draft(f"/compact keep {paste}", 14, chips)
+    assert Desk().submit(idle(), focus) == [
+        CompactConversation(focus=f"keep {chips[paste].text}"),
+    ]
+    assert not desk.knows(Draft(f"/plam {paste}", 7, chips))
+    assert desk.message is not None
+    assert "/plam [paste #1: 21 lines]" in desk.message.text
 
 
 def test_a_path_is_a_prompt() -> None:

@@ -1,6 +1,7 @@
 """What was written and not sent is taken up again, whatever has ended in between, and never sent unasked."""
 
 import asyncio
+import shutil
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from ipc.messages import StartTurn, TurnStarted
 from tests.fakes.facts import finished, session
 from tests.fakes.screen import Desktop
 from ui import keys
+from ui.composer import prompt_file
 from ui.composer.draft import Draft
 from ui.composer.keeper import Keeper
 
@@ -29,11 +31,11 @@ class Sitting:
         run = Run(run_id, SESSION_ID, "/workspace", 1, drafts=str(folder / "drafts"))
         self.keeper.begin(run, folder / "root")
 
-    def tell(self, session_id: str = SESSION_ID, *, turns: int = 0) -> "Sitting":
-        """Open a session in which so many turns are over."""
+    def tell(self, session_id: str = SESSION_ID, *, turns: int = 0, prompt: str = "x") -> "Sitting":
+        """Open a session in which so many turns are over, each with this prompt."""
         self.desk.tell(session(session_id=session_id))
         for turn in range(1, turns + 1):
-            self.desk.tell(TurnStarted(turn=turn, prompt="x"), finished(turn))
+            self.desk.tell(TurnStarted(turn=turn, prompt=prompt), finished(turn))
         self.keeper.settle()
         self.desk.tell()
         return self
@@ -117,17 +119,40 @@ def test_a_message_that_is_being_edited_is_kept_as_it_was_changed(sit: Sit) -> N
     assert after.desk.orders == [StartTurn(prompt="one!")]
 
 
-@pytest.mark.parametrize(("turns", "again"), [(1, True), (2, False)])
+@pytest.mark.parametrize(
+    ("turns", "prompt", "again"), [(1, "go", True), (2, "go", False), (2, "of another screen", True)]
+)
 def test_a_message_that_was_on_its_way_is_sent_again_only_if_it_did_not_arrive(
-    sit: Sit, turns: int, again: bool
+    sit: Sit, turns: int, prompt: str, again: bool
 ) -> None:
     before = sit().tell(turns=1)
     before.desk.type("go").press("enter")
     assert before.desk.orders == [StartTurn(prompt="go")]
     before.kill()
-    after = sit().tell(turns=turns)
+    after = sit().tell(turns=turns, prompt=prompt)
     assert after.desk.orders == ([StartTurn(prompt="go")] if again else [])
     assert (after.draft, after.queue) == ("", [])
+
+
+def test_a_queued_message_that_was_being_emptied_is_not_sent_after_a_crash(sit: Sit) -> None:
+    before = sit().tell().busy()
+    before.desk.type("queued").press("enter").press("meta up", "ctrl u")
+    before.kill()
+    after = sit().tell()
+    assert (after.desk.orders, after.queue, after.draft) == ([], [], "")
+
+
+def test_the_draft_is_kept_while_one_walks_the_history_and_so_is_what_is_changed_there(sit: Sit) -> None:
+    before = sit().tell()
+    before.desk.view.desk.history.fill(["an old prompt"])
+    before.desk.type("a long draft").press("up")
+    before.kill()
+    middle = sit()
+    assert middle.draft == "a long draft"
+    middle.desk.view.desk.history.fill(["an old prompt"])
+    middle.desk.press("up").type("!")
+    middle.kill()
+    assert sit().draft == "a long draft\n\nan old prompt!"
 
 
 def test_who_leaves_finds_the_draft_again_and_not_the_queue(sit: Sit) -> None:
@@ -144,16 +169,19 @@ def test_a_screen_that_keeps_nothing_leaves_nothing(sit: Sit, tmp_path: Path) ->
     assert list((tmp_path / "drafts").iterdir()) == []
 
 
-def test_a_second_screen_of_a_run_neither_shows_nor_keeps_a_draft(sit: Sit) -> None:
-    first = sit()
+def test_each_screen_of_a_run_keeps_a_draft_of_its_own(sit: Sit, tmp_path: Path) -> None:
+    place = create_run(tmp_path / "root", Run("a" * 12, SESSION_ID, "/workspace", 1))
+    first, second = sit("a" * 12), sit("a" * 12)
     first.desk.type("of the first")
-    first.keeper.look(urgent=True)
-    second = sit()
     second.desk.type("of the second")
-    second.keeper.end(left=False)
-    assert second.draft == "of the second"
+    second.kill()
+    again = sit("a" * 12)
+    assert again.draft == "of the second"
     first.kill()
-    assert sit().draft == "of the first"
+    assert sit("a" * 12).draft == "of the first"
+    place.remove()
+    again.kill()
+    assert "of the second" in sit("b" * 12).draft
 
 
 def test_the_draft_of_a_run_that_lives_is_left_to_it(sit: Sit, tmp_path: Path) -> None:
@@ -181,6 +209,7 @@ def test_drafts_are_for_their_owner_alone(sit: Sit, tmp_path: Path) -> None:
     sitting = sit()
     sitting.desk.type("secret plans")
     sitting.kill()
+    sitting.desk.press(keys.Pasted(LONG))
     modes = {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "drafts").rglob("*")}
     assert modes == {0o700, 0o600}
 
@@ -194,13 +223,78 @@ def test_a_damaged_draft_is_no_reason_not_to_start(sit: Sit, tmp_path: Path) -> 
     assert sit().draft == ""
 
 
-def test_nothing_is_kept_where_nothing_can_be_written(sit: Sit, tmp_path: Path) -> None:
+def test_where_nothing_can_be_kept_that_is_said_and_one_writes_on(sit: Sit, tmp_path: Path) -> None:
     (tmp_path / "drafts").touch()
     sitting = sit()
+    assert "What you write is not kept for a crash: File exists." in sitting.desk.words
     sitting.desk.type("text")
     sitting.keeper.look(urgent=True)
     sitting.keeper.end(left=False)
     assert sitting.draft == "text"
+
+
+def test_a_draft_that_can_not_be_kept_is_said_once_and_tried_again(sit: Sit, tmp_path: Path) -> None:
+    sitting = sit()
+    (slot,) = (tmp_path / "drafts").iterdir()
+    (slot / "draft.json.new").mkdir()
+    sitting.desk.type("a")
+    sitting.keeper.look(urgent=True)
+    assert "Is a directory; Fido tries again" in sitting.desk.words
+    sitting.desk.type("b")
+    sitting.keeper.look(urgent=True)
+    assert sitting.desk.view.desk.message is None
+    (slot / "draft.json.new").rmdir()
+    sitting.keeper.look(urgent=True)
+    sitting.kill()
+    assert sit().draft == "ab"
+
+
+def test_a_folder_that_is_gone_is_made_again(sit: Sit, tmp_path: Path) -> None:
+    sitting = sit()
+    sitting.desk.type("one ").press(keys.Pasted(LONG))
+    sitting.keeper.look(urgent=True)
+    shutil.rmtree(tmp_path / "drafts")
+    sitting.desk.type("two")
+    sitting.kill()
+    assert sit().draft == f"one {LONG}two"
+
+
+def test_a_paste_is_written_once_and_goes_with_its_draft(sit: Sit, tmp_path: Path) -> None:
+    sitting = sit()
+    sitting.desk.press(keys.Pasted(LONG))
+    sitting.keeper.look(urgent=True)
+    (paste,) = (tmp_path / "drafts").rglob("paste-*")
+    written = paste.stat()
+    sitting.desk.type("more")
+    sitting.keeper.look(urgent=True)
+    assert paste.stat() == written
+    (kept,) = (tmp_path / "drafts").rglob("draft.json")
+    assert kept.stat().st_size < 200
+    sitting.desk.press("ctrl u")
+    sitting.keeper.look(urgent=True)
+    assert not paste.exists()
+
+
+@pytest.mark.parametrize(
+    ("saves", "found"),
+    [(None, f"see {LONG}"), (f"read {LONG} twice\n", f"read {LONG} twice"), ("", f"see {LONG}")],
+)
+def test_what_was_saved_in_an_editor_is_the_draft_when_the_screen_dies(
+    sit: Sit, tmp_path: Path, saves: str | None, found: str
+) -> None:
+    before = sit()
+    before.desk.type("see ").press(keys.Pasted(LONG))
+    before.keeper.look(urgent=True)
+    assert before.keeper.slot is not None
+    file = prompt_file.in_folder(before.keeper.slot.folder)
+    prompt_file.write(file, before.draft)
+    if saves is not None:
+        file.write_text(saves, encoding="utf-8")
+    before.kill()
+    after = sit("b" * 12)
+    assert after.draft == found
+    assert after.desk.line_with("[paste #1: 500 lines]")
+    assert not list((tmp_path / "drafts").rglob("*prompt*"))
 
 
 def test_the_queue_counts_what_is_being_edited_once() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ipc.messages import AnyFact, AskSettled, CancelTurn, MessageDelta, ToolFinished, ToolStarted, TurnStarted
 from tests.fakes.facts import FACTS, approval, finished, session
 from tests.fakes.screen import Desktop, draw_exactly
-from ui.desk import Copy
+from ui.orders import Copy
 
 OUTPUT = "\n".join(f"tests/test_{number}.py passed" for number in range(40))
 

@@ -249,10 +249,11 @@ def test_a_long_draft_is_scrolled_to_the_cursor() -> None:
     assert "line 0" in desk.text
 
 
-def test_what_enters_the_composer_is_cleaned() -> None:
+def test_what_the_composer_draws_is_cleaned_and_what_it_sends_is_not() -> None:
     desk = Desktop().tell(session())
-    desk.press(keys.Pasted("a\u202e\x9b\udce9b"), "enter")
-    assert desk.orders == [StartTurn(prompt="a<U+202E><U+009B><U+DCE9>b")]
+    desk.press(keys.Pasted("a\u202e\x9b\udce9b"))
+    assert "a<U+202E><U+009B>\ufffdb" in desk.text
+    assert desk.press("enter").orders == [StartTurn(prompt="a\u202e\x9b\ufffdb")]
 
 
 def test_taking_back_nothing_changes_nothing() -> None:

@@ -30,9 +30,11 @@ from ui.answers import Answers
 from ui.appearance import Appearance
 from ui.composer.draft import Draft
 from ui.composer.handover import reclaim_terminal
-from ui.desk import Copy, Desk, Order
+from ui.composer.incoming import Incoming
+from ui.desk import Desk
 from ui.errands import Errands
 from ui.keyboard import Keyboard
+from ui.orders import Copy, Order
 from ui.outlet import Outlet, own_terminal
 from ui.palettes import Background
 from ui.pointer import Event, point
@@ -89,6 +91,8 @@ class App:
             handle_mouse=False,
             event_loop=urwid.AsyncioEventLoop(loop=loop),
         )
+        pastes = self._terminal.pastes
+        self._incoming = Incoming(pastes, self._view.desk, loop, self._take_paste, self._draw_soon)
         self._keeper: Keeper | None = None
         self._editor: ExternalEditor | None = None
         self._errands = Errands(self._view, loop, self._give_back, self._draw_soon)
@@ -177,11 +181,9 @@ class App:
         self._appearance.tell()
 
     def _make_anew(self) -> None:
-        """Make every part with other signs; what was written stays."""
-        draft = self._screen.composer.editor.draft()
-        self._screen = self._main.widget = Screen(self._view, self._key)
+        """Make every part with other signs, but for the line that one writes and what is offered there."""
+        self._screen = self._main.widget = Screen(self._view, self._key, self._screen)
         self._keyboard = Keyboard(self._screen)
-        self._screen.composer.editor.restore(draft)
 
     def _see_background(self, background: Background) -> None:
         self._appearance.see_background(background)
@@ -232,6 +234,7 @@ class App:
 
     def _typed(self, typed: Iterable[str | Event]) -> list[str | Event]:
         """Return the keys of what came from the terminal; take what is none."""
+        self._incoming.look()
         left: list[str | Event] = []
         for key in self._terminal.pastes.named(typed):
             if isinstance(key, tuple):
@@ -244,6 +247,9 @@ class App:
                 self._appearance.attention.typed_at = self._view.clock()
                 left.append(key)
         return left
+
+    def _take_paste(self, pasted: keys.Pasted) -> None:
+        self._main.process_input([pasted])
 
     def _composer(self) -> "Composer":
         return self._screen.composer
@@ -293,10 +299,12 @@ class App:
         """Hand the draft to the person's editor; the news are taken meanwhile."""
         from ui.composer.external import ExternalEditor
 
+        folder = Path(self._run_directory)
+        if self._keeper is not None and self._keeper.slot is not None:
+            self._keeper.look(urgent=True)
+            folder = self._keeper.slot.folder
         if self._editor is None:
-            self._editor = ExternalEditor(
-                self._view, self._composer, self._main, Path(self._run_directory), self._loop
-            )
+            self._editor = ExternalEditor(self._view, self._composer, self._main, folder, self._loop)
         self._editor.begin()
 
     def _exit(self) -> None:

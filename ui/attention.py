@@ -36,7 +36,7 @@ class Attention:
     def news(self) -> str:
         """Return what began to wait since this was asked last, for who looks elsewhere; empty: nothing."""
         talk, ask = self.view.state.conversation, self.view.waiting_ask
-        goes_on = talk.busy or self.view.desk.sending is not None or bool(self.view.desk.outbox)
+        goes_on = talk.busy or self.view.desk.sending.current is not None or bool(self.view.desk.outbox)
         asked, answered = ask is not None and ask.ask_id != self._ask, self._busy and not goes_on
         self._ask = "" if ask is None else ask.ask_id
         self._busy = goes_on

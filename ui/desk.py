@@ -26,45 +26,18 @@ from ipc.terminal_text import clean_line
 from ui import keys
 from ui.composer.draft import Draft
 from ui.composer.files import Files
-from ui.composer.history import History
+from ui.composer.history import History, Walk
 from ui.composer.outbox import Outbox
+from ui.composer.sending import Sending
+from ui.orders import Copy, Order, Send
 from ui.recall import Recall
-from ui.state import ViewState
+from ui.state import Conversation, ViewState
 from ui.transcript.copying import last_answer, last_code
 from ui.transcript.reading import Reading
 
 LEAVE_WINDOW_S: Final = 2.0
 """Seconds in which a second Ctrl-C leaves."""
 
-
-Act = Literal["leave", "suspend", "background", "redraw", "edit"]
-"""What the process itself does: end the screen and its run (to come back), stop until `fg`, paint, hand the
-draft to the person's editor."""
-Send = (
-    StartTurn
-    | CancelTurn
-    | SettleAsk
-    | GetPlan
-    | ClearPlan
-    | CompactConversation
-    | UndoTurn
-    | RedoTurn
-    | ListSessions
-    | ListPaths
-    | ListPrompts
-    | OpenSession
-    | StopJob
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """Hand a text to the terminal, for its clipboard."""
-
-    text: str
-
-
-Order = Send | Act | Copy
 Overlay = Literal["plan", "help", "usage", "jobs", "recall"]
 
 
@@ -96,8 +69,10 @@ class Desk:
 
     outbox: Outbox = field(default_factory=Outbox)
     """Messages that wait for the end of the turn."""
-    sending: Draft | None = None
+    sending: Sending = field(default_factory=Sending)
     """The prompt that is on its way to the parent."""
+    taken_late: list[Draft] = field(default_factory=list)
+    """What was given back to the person and has begun all the same; whoever takes it away clears it."""
     stopping: bool = False
     """Whether the running turn was asked to stop."""
     overlay: Overlay | None = None
@@ -113,13 +88,21 @@ class Desk:
     files: Files = field(default_factory=Files)
     """What can be completed behind an @."""
     history: History = field(default_factory=History)
+    walk: Walk = field(default_factory=Walk)
+    """Through the history, and back to the draft."""
     settled: set[str] = field(default_factory=set)
     """Asks whose answer is on its way."""
+    pasting: bool = False
+    """Whether a paste has begun and does not end: it takes every key."""
     held: bool = False
     """Whether the next message waits because the parent was still busy; whoever asks again clears it."""
     _stopping_jobs: dict[int, str] = field(default_factory=dict)
     """Jobs that are asked to end, as a person calls them, by process."""
     _turn_seen: int = 0
+    _doubt: Message | None = None
+    """The message that something may yet be done that got no answer."""
+    _said: int = 0
+    """How many blocks the transcript had when it was last looked at."""
     _keymap: keys.Keymap = keys.DEFAULT
     _leave_until: float = float("-inf")
     _leave_seen: bool = False
@@ -135,17 +118,18 @@ class Desk:
     def submit(self, state: ViewState, given: str | Draft) -> list[Order]:
         """Take what the person entered: a local command or a prompt. The text is used up."""
         draft = Draft(given) if isinstance(given, str) else given
-        text = draft.whole
-        entered = keys.local_command(text)
+        entered = draft.command
         if entered is not None and entered.command is not None:
             return self._local(entered.command, entered.words, state)
-        if text.strip():
+        if draft.whole.strip():
+            self.sending.submitted(draft)
             self.outbox.add(draft)
         return self.advance(state)
 
-    def knows(self, text: str) -> bool:
+    def knows(self, given: str | Draft) -> bool:
         """Tell whether `submit` can do something with a text; if not, say why."""
-        entered = keys.local_command(text)
+        draft = Draft(given) if isinstance(given, str) else given
+        entered = draft.command
         if entered is None or entered.command is not None:
             return True
         meant = keys.nearest(entered.line)
@@ -162,23 +146,39 @@ class Desk:
         talk, self._keymap = state.conversation, state.keymap
         if talk.turn != self._turn_seen:
             self._turn_seen = talk.turn
-            self.sending, self.stopping, self.held = None, False, False
+            self.stopping = self.held = False
         if not talk.busy:
             self.stopping = False
         self.settled &= talk.asks.keys()
         if talk.session is None:
             return []
+        self._look_back(talk)
         orders: list[Order] = []
         if self.opening == talk.session.session_id:
             self.opening = ""
         if self.recall is not None and not self.recall.asked:
             self.recall.asked = True
             orders.append(ListSessions())
-        free = not (talk.busy or self.sending or self.held or self.opening or state.parent_lost)
-        if free and (following := self.outbox.next()) is not None:
-            self.sending = following
+        waits = talk.busy or self.sending.current or self.held or self.opening or state.parent_lost
+        if not waits and (following := self.outbox.next()) is not None:
+            self.sending.begin(following, talk.session.session_id, talk.turn)
             orders.append(StartTurn(prompt=following.whole))
         return orders
+
+    def _look_back(self, talk: Conversation) -> None:
+        """See what became of orders; take back what is said of one that was carried out after all."""
+        assert talk.session is not None
+        late = self.sending.look(talk.session.session_id, talk.turn, talk.prompts)
+        for sent in late:
+            if not sent.again:
+                self.taken_late.append(sent.draft)
+            else:
+                self.outbox.forget(sent.draft.whole)
+        said = talk.transcript.dropped + len(talk.transcript.blocks)
+        heard, self._said = said != self._said or talk.compacting is not None, said
+        if self._doubt is not None and (late or heard):
+            self.message = None if self.message is self._doubt else self.message
+            self._doubt = None
 
     def pick(self) -> None:
         """Open the list of earlier sessions; it is asked for as soon as somebody can answer."""
@@ -253,7 +253,9 @@ class Desk:
 
     def done(self, order: Send) -> None:
         """Note that what was ordered is done; where the parent does not say so itself, say it."""
-        if isinstance(order, StopJob):
+        if isinstance(order, StartTurn):
+            self.sending.accepted(order.prompt)
+        elif isinstance(order, StopJob):
             self.message = Message("info", f"Stopped {self._stopping_jobs.pop(order.pid, 'the job')}.")
         elif self.message in (_UNDOING, _REDOING):
             self.message = None
@@ -263,15 +265,7 @@ class Desk:
         self.message = Message("error", f"{message} {next_step}".strip())
         match order:
             case StartTurn(prompt=prompt):
-                sent, self.sending = self.sending, None
-                if sent is None or sent.whole != prompt:
-                    self.sending, self.message = sent, None  # It was taken all the same: the turn has begun.
-                    return None
-                if code != "turn_running":
-                    return sent
-                self.outbox.begin_with([sent])
-                self.held = True
-                self.message = None
+                return self._not_started(prompt, code)
             case SettleAsk(ask_id=ask_id):
                 self.settled.discard(ask_id)
             case CancelTurn():
@@ -281,14 +275,33 @@ class Desk:
             case ListSessions():
                 self.close()
             case ListPaths():
-                self.files.asking = False
+                self.files.failed()
             case ListPrompts():
                 self.history.asking = False
+            case CompactConversation() | UndoTurn() | RedoTurn() if code == "no_answer":
+                self._doubt = self.message = Message("error", f"{message} It may yet be carried out.")
             case GetPlan() | ClearPlan() | CompactConversation() | UndoTurn() | RedoTurn() | StopJob():
                 pass
             case _:
                 assert_never(order)
         return None
+
+    def _not_started(self, prompt: str, code: str) -> Draft | None:
+        """Queue a prompt again that was refused as another turn had begun; return any other one."""
+        said, self.message = self.message, None
+        if code == "turn_running":
+            self.held = True
+            if (refused := self.sending.refused(prompt)) is not None:
+                self.outbox.begin_with([refused])
+            return None
+        if code != "no_answer":
+            self.message = said
+            return self.sending.refused(prompt)
+        unanswered = self.sending.unanswered(prompt)
+        if unanswered is not None and said is not None:
+            doubt = f"{said.text} Your message is back here, and may yet be taken."
+            self._doubt = self.message = Message("error", doubt)
+        return unanswered
 
     def still_stopping(self, state: ViewState) -> str:
         """Return what a cancel waits for, as a line; empty when it waits for nothing that has a name."""

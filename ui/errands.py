@@ -11,6 +11,7 @@ from ipc.messages import (
     AnyReply,
     ClearPlan,
     GetPlan,
+    ListPaths,
     OpenSession,
     PathsListed,
     Ping,
@@ -26,7 +27,8 @@ from ipc.messages import (
     UndoTurn,
 )
 from ui.composer.draft import Draft
-from ui.desk import SILENT, Message, Send
+from ui.desk import SILENT, Message
+from ui.orders import Send
 from ui.state import apply
 from ui.transcript.transcript import steady
 from ui.view import View
@@ -42,6 +44,17 @@ OPEN_S: Final = 20.0
 """Wait until a session that was chosen must have opened: the parent ends and starts again for it."""
 RETRY_S: Final = 0.3
 """Wait before the parent is asked again that was too busy, or did not answer."""
+
+
+def _silent(order: Send) -> str:
+    """Return what to say when an order got no answer."""
+    match order:
+        case GetPlan() | ClearPlan():
+            return "The plan store does not answer. Wait, then try again."
+        case ListPaths():
+            return "The files are not listed yet: the agent is busy. Type on, or press Tab to try again."
+        case _:
+            return SILENT
 
 
 class Errands:
@@ -74,7 +87,7 @@ class Errands:
             self._probing = True
             self._start(self._probe())
 
-    def leave(self, reason: Literal["quit", "suspend"], leave: Callable[[], None]) -> None:
+    def leave(self, reason: Literal["quit", "left", "suspend"], leave: Callable[[], None]) -> None:
         """End the run when it is ours, then call `leave`. A run that we were attached to goes on.
 
         A supervisor that does not take it keeps the run, and the screen stays to say so.
@@ -93,8 +106,7 @@ class Errands:
         except LocalFault as error:
             self._failed(order, "not_sent", f"This can not be sent: {error}.", "")
         except IpcError:
-            silent = "The plan store does not answer. Wait, then try again." if to_store else SILENT
-            self._failed(order, "no_answer", silent, "")
+            self._failed(order, "no_answer", _silent(order), "")
         else:
             self._answered(order, reply)
         self._draw()

@@ -1,8 +1,9 @@
 """Who a key is for: the overlay that is open, the ask that waits, or the composer and the rest."""
 
 from ipc.messages import SettleAsk
-from ui import keys
-from ui.desk import Message, Order
+from ui import key_names, keys
+from ui.desk import Message
+from ui.orders import Order
 from ui.screen import Screen
 from ui.widgets.approval import AskForm
 from ui.widgets.recall import RecallList
@@ -15,6 +16,8 @@ class Keyboard:
     def __init__(self, screen: Screen) -> None:
         self._screen = screen
         self._view = screen.view
+        self._cleared = False
+        """Whether the last key cleared the draft."""
 
     def press(self, size: Size, key: str) -> list[Order]:
         """Take one key. `size`: columns and rows of the screen."""
@@ -22,13 +25,14 @@ class Keyboard:
         form = screen.form if desk.overlay is None else None
         answering = form is not None and form.armed
         desk.message = None
+        cleared, self._cleared = self._cleared, False
         if isinstance(key, keys.Pasted):
             return self._paste(size, key)
         action = self._view.keymap.action_of(key)
         if action == "interrupt" and desk.overlay is None and not answering and screen.completer.close():
             return []
         if action == "interrupt":
-            return desk.interrupt(self._view.state, self._view.clock())
+            return self._interrupt(cleared=cleared)
         if action == "background" or action == "redraw":
             return [action]
         if desk.overlay is not None:
@@ -46,6 +50,20 @@ class Keyboard:
         if form is not None:
             form.grace.typed(self._view.clock())
         return self._beside(size, key, action)
+
+    def _interrupt(self, *, cleared: bool) -> list[Order]:
+        """Stop the turn; when nothing runs, clear the draft, and with the next key leave: then it is kept."""
+        desk, editor = self._view.desk, self._screen.composer.editor
+        idle = desk.overlay is None and not self._view.state.conversation.busy
+        orders = desk.interrupt(self._view.state, self._view.clock())
+        if idle and not orders and editor.edit_text:
+            editor.clear()
+            self._cleared = True
+            undo, again = key_names.shown(keys.UNDO), self._view.keymap.shown("interrupt")
+            desk.message = Message("info", f"Cleared; {undo} brings it back. {again} again leaves.")
+        elif cleared and "leave" in orders:
+            editor.undo()
+        return orders
 
     def _paste(self, size: Size, pasted: keys.Pasted) -> list[Order]:
         """Give a paste to whoever takes text now; it never answers or chooses anything."""
@@ -97,11 +115,14 @@ class Keyboard:
             case "cancel":
                 if desk.outbox.edited is None:
                     return desk.cancel(self._view.state)
+                desk.walk.end()
                 composer.editor.restore(desk.outbox.leave())
                 return desk.advance(self._view.state)
             case "edit":
                 return ["edit"]
             case "drop_queued":
+                if desk.outbox.edited is not None:
+                    desk.walk.end()
                 desk.message = Message("info", composer.drop_queued(desk.outbox))
             case "expand":
                 said = composer.expand()
@@ -111,6 +132,9 @@ class Keyboard:
             case "leave" if not composer.editor.edit_text:
                 return desk.leave(self._view.state)
             case "take_back":
+                if desk.outbox.waiting:
+                    composer.editor.restore(desk.walk.kept(composer.editor.draft()))
+                    desk.walk.end()
                 composer.take_back(desk.outbox)
             case "plan" | "help":
                 desk.overlay = action
@@ -145,15 +169,17 @@ class Keyboard:
 
     def _submit(self) -> list[Order]:
         editor, desk = self._screen.composer.editor, self._view.desk
-        if not desk.knows(editor.get_edit_text()):
+        if not desk.knows(editor.draft()):
             editor.select()
             return []
         written = editor.take()
-        self._screen.completer.sent(written.whole)
+        left = self._screen.completer.sent(written)
         if desk.outbox.edited is not None:
-            if keys.local_command(written.whole) is None:
+            if written.command is None:
                 editor.restore(desk.outbox.put_back(written))
                 return desk.advance(self._view.state)
             editor.restore(desk.outbox.leave())
+        else:
+            editor.restore(left)
         self._screen.transcript.to_newest()
         return desk.submit(self._view.state, written)

@@ -123,6 +123,7 @@ BINDINGS: Final = (
     Binding("choose_down", ("down", "ctrl n"), "the entry below", "list"),
     Binding("take", ("enter", "tab"), "take it", "list"),
 )
+UNDO: Final = "ctrl _"
 EDITING: Final = (
     (("left", "right"), "a character"),
     (("ctrl left", "ctrl right"), "a word back, forward; also Alt-B, Alt-F"),
@@ -131,7 +132,7 @@ EDITING: Final = (
     (("ctrl w", "meta d"), "delete the word before, behind the cursor"),
     (("ctrl u", "ctrl k"), "delete to the start, end of the line"),
     (("ctrl y",), "put back what was deleted"),
-    (("ctrl _", "meta _"), "undo, redo"),
+    ((UNDO, "meta _"), "undo, redo"),
 )
 """Keys that edit the line, for the help; urwid's editor knows them."""
 FIXED: Final[tuple[Action, ...]] = ("interrupt",)

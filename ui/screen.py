@@ -63,7 +63,10 @@ class Screen(urwid.Widget):
     _selectable = True
     no_cache: ClassVar[list[str]] = ["render"]
 
-    def __init__(self, view: View, on_key: Callable[[Size, str], str | None]) -> None:
+    def __init__(
+        self, view: View, on_key: Callable[[Size, str], str | None], before: "Screen | None" = None
+    ) -> None:
+        """`before`: the screen whose composer goes on in this one."""
         super().__init__()
         self.view = view
         self.transcript = TranscriptView(view)
@@ -72,8 +75,9 @@ class Screen(urwid.Widget):
         self.usage = TextPage("Usage", lambda: usage_markup(view.state.conversation), view.glyphs)
         self.jobs = TextPage("Running in the background", lambda: jobs_markup(view), view.glyphs)
         self.recall = RecallList(view)
-        self.composer = Composer(view.glyphs)
-        self.completer = Completer(view, self.composer)
+        self.composer: Composer = Composer(view.glyphs) if before is None else before.composer
+        self.composer.wear(view.glyphs)
+        self.completer: Completer = Completer(view, self.composer) if before is None else before.completer
         self.popup = Popup(view, self.completer)
         self.form: AskForm | None = None
         self._on_key = on_key
@@ -90,6 +94,8 @@ class Screen(urwid.Widget):
         self.transcript.changed()
         self.panel.changed()
         self.recall.changed()
+        while self.view.desk.taken_late:
+            self.composer.take_away(self.view.desk.taken_late.pop())
         self.completer.changed()
         ask = self.view.waiting_ask
         if ask is None:

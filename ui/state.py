@@ -4,9 +4,9 @@ No urwid, no clock, no input or output here. `apply` changes the state it is giv
 text of a fact is cleaned on its way in, so whatever draws the state needs no care.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field
-from typing import Literal, assert_never
+from typing import Final, Literal, assert_never
 
 import msgspec
 
@@ -49,6 +49,7 @@ from ui.transcript.transcript import Transcript, steady
 
 Source = Literal["parent", "plan_store", "supervisor"]
 
+_PROMPTS_KNOWN: Final = 8
 NESTED = "nested delegation rejected"
 """The detail of a subagent that tried to delegate."""
 DECIDED = {
@@ -85,6 +86,8 @@ class Conversation:
 
     session: SessionOpened | None = None
     turn: int = 0
+    prompts: deque[tuple[int, str]] = field(default_factory=lambda: deque(maxlen=_PROMPTS_KNOWN))
+    """The last turns and what each was asked, as it was told."""
     running: bool = False
     running_since: float | None = None
     """Monotonic seconds; None when no turn runs."""
@@ -317,6 +320,7 @@ def _say(talk: Conversation, text: str) -> None:
 def _start_turn(talk: Conversation, fact: TurnStarted, now: float | None) -> None:
     talk.transcript.abandon_tools()
     talk.turn, talk.running, talk.running_since, talk.running_longer = fact.turn, True, now, False
+    talk.prompts.append((fact.turn, fact.prompt))
     talk.said = Heard()
     talk.activity = talk.delayed = None
     talk.transcript.ask(fact.prompt)

@@ -9,7 +9,8 @@ from actors.tools.tool import ToolFailure
 from ipc.messages import PathsListed, Refused
 
 MAX_PATHS: Final = 100_000
-DEADLINE_S: Final = 5.0
+DEADLINE_S: Final = 3.0
+"""Time to look for them: well below what a screen waits, or what was found by then would be lost."""
 
 
 class _Enough(Exception):

@@ -7,8 +7,9 @@ import urwid
 from ipc.messages import AnyFact, PlanChanged, ToolFinished, ToolStarted, TurnStarted
 from tests.fakes.facts import PLAN, activity, session, usage
 from ui import theme
-from ui.desk import Desk, Order
+from ui.desk import Desk
 from ui.keyboard import Keyboard
+from ui.orders import Order
 from ui.screen import NARROW, Screen, panel_columns
 from ui.state import ViewState, apply
 from ui.theme import Glyphs

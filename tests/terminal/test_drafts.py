@@ -19,7 +19,7 @@ PASTE = "".join(f"line {number} of it\n" for number in range(10_000))
 def leave_with_draft(program: TerminalProgram) -> None:
     """Leave where `/quit` would stand behind other words."""
     program.type(CTRL_C)
-    program.until(lambda: "again to leave" in program.text, "the hint")
+    program.until(lambda: "Ctrl-C again leaves" in program.text, "the hint")
     program.type(CTRL_C)
     program.until(lambda: program.ended, "the end")
 

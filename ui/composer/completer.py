@@ -7,9 +7,10 @@ from ui import keys
 from ui.composer import completion
 from ui.composer.completion import Choice, Token
 from ui.composer.composer import Composer
+from ui.composer.draft import Draft
 from ui.composer.editor import LineEditor
-from ui.composer.history import Search, Walk
-from ui.desk import Order
+from ui.composer.history import Search
+from ui.orders import Order
 from ui.view import View
 from ui.widgets.row import Size
 
@@ -38,11 +39,11 @@ class Completer:
         """Where the token begins that the person wanted no choices for."""
         self._seen = ("", 0)
         self._files_seen = self._prompts_seen = 0
-        self._walk = Walk(view.desk.history)
         self._walking = False
         """Whether the last key was a step of the walk: then the next one is, wherever the cursor stands."""
         self._steps_due = 0
-        """Steps back that wait for the list of prompts."""
+        """Steps back that wait for the list of prompts, and go from what was written then."""
+        self._steps_from = ("", 0)
 
     @property
     def offers(self) -> Literal["nothing", "choices", "prompts"]:
@@ -95,9 +96,9 @@ class Completer:
             self.search.again()
         self._prompts_seen = history.count
         if self._steps_due and not history.asking:
-            for _ in range(self._steps_due):
+            steps, self._steps_due = self._steps_due, 0
+            for _ in range(steps if self._steps_from == self._written else 0):
                 self._step(older=True)
-            self._steps_due = 0
 
     def press(self, size: Size, key: str, action: keys.Action | None) -> list[Order] | None:
         """Take a key that is for what is offered, or that opens it; None when it is for others."""
@@ -136,12 +137,13 @@ class Completer:
             token = None  # the cursor has only moved
         return self._offer(token)
 
-    def sent(self, text: str) -> None:
-        """Note that what was written is used up."""
-        self._view.desk.history.add(text)
-        self._walk.end()
-        self._seen, self._closed_at = ("", 0), None
+    def sent(self, written: Draft) -> Draft:
+        """Note that what was written is used up; return the draft that was left for it."""
+        if written.command is None:
+            self._view.desk.history.add(written.whole)
+        self._seen, self._closed_at, self._steps_due = ("", 0), None, 0
         self._offer(None)
+        return self._view.desk.walk.end()
 
     # --- choices for what is typed
 
@@ -199,12 +201,14 @@ class Completer:
         if history.count and not history.asking:
             self._step(older=True)
             return []
-        self._steps_due += 1
+        self._steps_due = self._steps_due + 1 if self._steps_from == self._written else 1
+        self._steps_from = self._written
         return self._ask_for_prompts()
 
     def _step(self, *, older: bool) -> None:
-        editor = self._composer.editor
-        draft = (self._walk.older if older else self._walk.newer)(editor.draft())
+        editor, desk = self._composer.editor, self._view.desk
+        now = editor.draft()
+        draft = desk.walk.older(desk.history, now) if older else desk.walk.newer(now)
         if draft is not None:
             editor.restore(draft)
         self._walking = True
@@ -245,8 +249,8 @@ class Completer:
 
     def _take_found(self, found: str | None) -> None:
         if found is not None:
-            editor = self._composer.editor
-            editor.restore(self._walk.jump(found, editor.draft()))
+            editor, desk = self._composer.editor, self._view.desk
+            editor.restore(desk.walk.jump(desk.history, found, editor.draft()))
             self._walking = True
             self._stay_closed()
             self.search = None

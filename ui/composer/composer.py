@@ -4,7 +4,7 @@ from typing import ClassVar, Final
 
 import urwid
 
-from ui.composer.draft import Draft, draft_of, joined
+from ui.composer.draft import Draft, draft_of
 from ui.composer.editor import LineEditor
 from ui.composer.outbox import Outbox
 from ui.theme import Glyphs
@@ -26,8 +26,14 @@ class Composer(urwid.Widget):
         self.editor = LineEditor(placeholder)
         self.limit = 1
         """Most rows it may take."""
-        self._mark = urwid.Text(("brand", f"{glyphs.prompt} "))
+        self.wear(glyphs)
         self._top = 0
+        self._given = Draft(), ""
+        """What was given back last, and as what it stands here."""
+
+    def wear(self, glyphs: Glyphs) -> None:
+        """Be drawn with these signs."""
+        self._mark = urwid.Text(("brand", f"{glyphs.prompt} "))
 
     def rows(self, size: Size, focus: bool = False) -> int:
         return min(self.limit, self.editor.rows((self._room(size),)))
@@ -65,8 +71,18 @@ class Composer(urwid.Widget):
         """Put what was not sent before what is written now."""
         returned = draft_of(given) if isinstance(given, str) else given
         if returned.text:
-            both = joined([returned, self.editor.draft()], between="\n")
-            self.editor.restore(both._replace(pos=len(returned.text)))
+            text = self.editor.adopt(returned)
+            self.editor.replace(0, 0, f"{text}\n" if self.editor.edit_text else text)
+            self.editor.set_edit_pos(len(text))
+            self._given = returned, text
+
+    def take_away(self, given: Draft) -> None:
+        """Remove what was given back, if it still stands there: it was taken all the same."""
+        returned, text = self._given
+        written = self.editor.edit_text
+        if text and returned == given and f"{written}\n".startswith(f"{text}\n"):
+            self.editor.replace(0, len(text) + 1, "")
+            self.editor.set_edit_pos(len(self.editor.edit_text))
 
     def take_back(self, outbox: Outbox) -> None:
         """Take a queued message to edit it, else what was typed over."""

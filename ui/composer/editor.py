@@ -9,14 +9,14 @@ from urwid import text_layout
 from urwid.canvas import apply_text_layout
 from urwid.command_map import Command
 
-from ipc.terminal_text import clean
 from ui import keys
 from ui.composer import draft as drafts
-from ui.composer.draft import Draft
-from ui.composer.layout import LineLayout
+from ui.composer.draft import Draft, Paste
+from ui.composer.layout import LineLayout, Segments
+from ui.composer.shown import Shown
 
-_JOINS: Final = ("\u200d", "\ufe0f")
-"""Typed alone, between the parts of an emoji; judged when the text is taken."""
+TextAndRoles = tuple[str | bytes, list[tuple[Hashable, int]]]
+
 _UNDO_STEPS: Final = 200
 _KILLS_KEPT: Final = 20
 
@@ -35,11 +35,12 @@ def _editing_keys() -> urwid.CommandMap:
 
 
 class LineEditor(urwid.Edit):
-    """An edit field that takes a paste in one piece and cleans what enters it."""
+    """An edit field that takes a paste in one piece; what it holds is what came, what it draws is clean."""
 
     def __init__(self, placeholder: str = "", *, multiline: bool = True) -> None:
         self._selected = False
-        self._chips: dict[str, str] = {}
+        self._chips: dict[str, Paste] = {}
+        self._drawn = Shown("", {})
         self._kills: list[str | bytes] = []
         super().__init__(
             multiline=multiline,
@@ -62,21 +63,19 @@ class LineEditor(urwid.Edit):
             self.paste(key)
         elif key == "tab":
             return False
-        elif keys.is_text(key) and key not in _JOINS and (shown := clean(key)) != key:
-            self.replace(self.edit_pos, self.edit_pos, shown)
+        elif keys.is_text(key) and (sound := drafts.received(key)) != key:
+            self.replace(self.edit_pos, self.edit_pos, sound)
         else:
             return self.keypress((max(1, columns),), key) is None
         return True
 
     def paste(self, pasted: str) -> None:
         """Insert what was pasted at the cursor; a long one as a chip."""
-        text = clean(pasted)
+        text = drafts.received(pasted)
         if not self.multiline:
             text = " ".join(text.split())
-        elif drafts.is_long(text):
-            chip = drafts.new_chip(self._chips)
-            self._chips[chip] = text
-            text = chip
+        elif text and (drafts.is_long(text) or not drafts.is_editable(self._with(text))):
+            text = drafts.folded(text, self._chips)
         self.replace(self.edit_pos, self.edit_pos, text)
 
     def newline(self) -> None:
@@ -89,8 +88,8 @@ class LineEditor(urwid.Edit):
         if not found:
             return "none"
         at = next((place for place in (self.edit_pos, self.edit_pos - 1) if place in found), max(found))
-        pasted = self._chips[found[at]]
-        if not drafts.is_editable(drafts.unfolded(self.edit_text, {found[at]: pasted})):
+        pasted = self._chips[found[at]].text
+        if not drafts.is_editable(self.edit_text.replace(found[at], pasted, 1)):
             return "long"
         self.replace(at, at + 1, pasted)
         return "done"
@@ -112,7 +111,7 @@ class LineEditor(urwid.Edit):
     # --- the text
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Put a clean text in place of a stretch, the cursor behind it, as one step to undo."""
+        """Put a text in place of a stretch, the cursor behind it, as one step to undo."""
         with self._editing():
             self._set_edit_text_and_pos(
                 self.edit_text[:start] + text + self.edit_text[end:], start + len(text)
@@ -123,17 +122,21 @@ class LineEditor(urwid.Edit):
         text = self.edit_text
         return Draft(text, self.edit_pos, {chip: self._chips[chip] for _, chip in drafts.chips_in(text)})
 
+    def adopt(self, draft: Draft) -> str:
+        """Take over the pastes of a draft; return its text as it may stand here."""
+        return drafts.adopted(draft, self._chips)
+
     def restore(self, draft: Draft) -> None:
         """Show a draft instead of what is written, as one step to undo."""
         self.select(on=False)
-        text = drafts.adopted(draft, self._chips)
+        text = self.adopt(draft)
         if text != self.edit_text:
             self.replace(0, len(self.edit_text), text)
         self.set_edit_pos(draft.pos)
 
-    def put(self, text: str) -> None:
-        """Show a whole text instead of what is written, as one step to undo."""
-        self.restore(drafts.draft_of(text))
+    def clear(self) -> None:
+        """Leave the field empty, as one step to undo."""
+        self.restore(Draft())
 
     def take(self) -> Draft:
         """Return what is written and leave the field empty; nothing of it can be undone."""
@@ -149,26 +152,36 @@ class LineEditor(urwid.Edit):
         draft, self._typed_over = self._typed_over, Draft()
         return draft
 
-    # --- how it is shown: chips as their labels, which are longer than they
+    # --- how it is drawn, which may take more room
+
+    @property
+    def _shown(self) -> Shown:
+        if self._drawn.source != self.edit_text:
+            self._drawn = Shown(self.edit_text, self._chips)
+        return self._drawn
 
     def get_text(self) -> tuple[str | bytes, list[tuple[Hashable, int]]]:
-        text = drafts.labelled(self.edit_text, self._chips)
-        if self._selected and text:
-            return text, [("chosen", len(text))]
-        roles: list[tuple[Hashable, int]] = []
-        at = 0
-        for place, width in self._labels():
-            roles += (None, place - at), ("chip", width)
-            at = place + 1
-        return text, roles
+        shown = self._shown
+        if self._selected and shown.text:
+            return shown.text, [("chosen", len(shown.text))]
+        return shown.text, [*shown.roles]
 
     def render_rows(self, columns: int, top: int, count: int) -> urwid.Canvas:
         """Draw some of the rows; without a cursor."""
         text, roles = self.get_text()
-        return apply_text_layout(text, roles, self.get_line_translation(columns)[top : top + count], columns)
+        rows = self.get_line_translation(columns)[top : top + count]
+        return apply_text_layout(text, roles, rows, columns)
+
+    def get_line_translation(self, maxcol: int, ta: TextAndRoles | None = None) -> Segments:
+        # A clipped line is moved so that the cursor's place is in view, and that is one in what is drawn.
+        place, self._edit_pos = self._edit_pos, self._shown.drawn_at(self._edit_pos)
+        try:
+            return super().get_line_translation(maxcol, ta)
+        finally:
+            self._edit_pos = place
 
     def position_coords(self, maxcol: int, pos: int) -> tuple[int, int]:
-        return super().position_coords(maxcol, pos + sum(w - 1 for place, w in self._labels() if place < pos))
+        return super().position_coords(maxcol, self._shown.drawn_at(pos))
 
     def move_cursor_to_coords(
         self, size: tuple[int], x: int | Literal[urwid.Align.LEFT, urwid.Align.RIGHT], y: int
@@ -176,25 +189,14 @@ class LineEditor(urwid.Edit):
         rows = self.get_line_translation(size[0])
         if not 0 <= y < len(rows):
             return False
-        shown_at = text_layout.calc_pos(self.get_text()[0], rows, x, y)
-        self.set_edit_pos(self._edited_at(shown_at))
+        self.set_edit_pos(self._shown.edited_at(text_layout.calc_pos(self._shown.text, rows, x, y)))
         self.pref_col_maxcol = x, size[0]
         return True
 
-    def _labels(self) -> list[tuple[int, int]]:
-        """Return the place in the text and the width of the label of each chip."""
-        found = enumerate(drafts.chips_in(self.edit_text), start=1)
-        return [(place, len(drafts.label(number, self._chips[chip]))) for number, (place, chip) in found]
-
-    def _edited_at(self, shown_at: int) -> int:
-        """Return the place in the text of one in what is shown; within a label, its nearer end."""
-        for place, width in self._labels():
-            if shown_at <= place:
-                break
-            if shown_at < place + width:
-                return place + (2 * (shown_at - place) >= width)
-            shown_at -= width - 1
-        return shown_at
+    def _with(self, text: str) -> str:
+        """Return what would be written with a text at the cursor."""
+        written: str = self.edit_text
+        return written[: self.edit_pos] + text + written[self.edit_pos :]
 
 
 def _has_chip(killed: str | bytes) -> bool:

@@ -12,7 +12,8 @@ from typing import Final
 import urwid
 
 from ipc.messages import Level
-from ipc.terminal_text import clean, clean_line
+from ipc.terminal_text import clean_line
+from ui.composer import prompt_file
 from ui.composer.composer import Composer
 from ui.composer.draft import Draft, folded_again
 from ui.composer.handover import NOT_STARTED, give_terminal
@@ -22,7 +23,8 @@ from ui.view import View
 
 _KNOWN: Final = ("nano", "vim", "vi", "micro", "emacs", "ed")
 """Tried when nobody says which editor is wanted, the easiest first."""
-_MOST_READ: Final = 16 * 1024 * 1024
+_STOP_AGAIN_S: Final = 0.1
+"""Wait before stopping once more, as any program does that needs the terminal and does not have it."""
 _BY_HAND: Final = (signal.SIGTSTP, signal.SIGSTOP)
 
 
@@ -54,7 +56,7 @@ class ExternalEditor:
         self._composer = composer
         self._main = main
         self._loop = loop
-        self._file = folder / f"prompt-{os.getpid()}.md"
+        self._file = prompt_file.in_folder(folder)
         self._draft = Draft()
         self._name = ""
         self._pid = 0
@@ -72,7 +74,7 @@ class ExternalEditor:
             return
         self._draft, self._name = self._composer().editor.draft(), Path(command[0]).name
         try:
-            self._write()
+            prompt_file.write(self._file, self._draft.whole)
         except OSError as error:
             self._say("error", f"The draft can not be given to {self._name}: {error.strerror}.")
             return
@@ -88,7 +90,7 @@ class ExternalEditor:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._pid, signal.SIGHUP)
                 os.killpg(self._pid, signal.SIGCONT)
-            self._take_back()
+            self._take_back(ended_well=False)
 
     def _look(self) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -100,16 +102,23 @@ class ExternalEditor:
 
     def _follow(self, stopped_by: int) -> None:
         """Stop with an editor that a person has stopped, so that the shell gets its job back."""
-        if stopped_by in _BY_HAND:
-            give_terminal(os.getpgrp())
-            suspend_group()
         with contextlib.suppress(OSError):
+            if stopped_by in _BY_HAND and not self._stopped_with_it():
+                self._loop.call_later(_STOP_AGAIN_S, self._follow, stopped_by)
+                return
             give_terminal(self._pid)
             os.killpg(self._pid, signal.SIGCONT)
 
+    def _stopped_with_it(self) -> bool:
+        """Stop; return whether the terminal is ours afterwards, and not, after `bg`, the shell's."""
+        if os.tcgetpgrp(0) == self._pid:
+            give_terminal(os.getpgrp())
+        suspend_group()
+        return os.tcgetpgrp(0) == os.getpgrp()
+
     def _end(self, status: int) -> None:
         self._loop.remove_signal_handler(signal.SIGCHLD)
-        changed = self._take_back()
+        changed = self._take_back(ended_well=status == 0)
         self._main.screen.start()
         self._main.screen.clear()
         self._main.screen_size = None
@@ -120,34 +129,24 @@ class ExternalEditor:
             self._say("warning", f"{self._name} ended with status {status}. {what}.")
         self._main.draw_screen()
 
-    def _take_back(self) -> bool:
-        """Take the terminal and what was saved; return whether that differs from the draft as it was."""
+    def _take_back(self, *, ended_well: bool) -> bool:
+        """Take the terminal and what was saved; return whether that differs from the draft as it was.
+
+        An empty file is what the person wants of an editor that `ended_well`; else it may have lost it.
+        """
         self._pid = 0
         with contextlib.suppress(OSError):
             give_terminal(os.getpgrp())
-        text = self._saved()
-        for file in self._file.parent.glob(f"{self._file.name}*"):  # also what an editor left beside it
-            with contextlib.suppress(OSError):
-                file.unlink()
-        changed = text is not None and text != self._draft.whole
-        if text is not None and changed:
-            self._composer().editor.restore(folded_again(text, self._draft.chips))
-        return changed
-
-    def _write(self) -> None:
-        fd = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        with open(fd, "w", encoding="utf-8") as file:
-            file.write(self._draft.whole + "\n")
-
-    def _saved(self) -> str | None:
-        """Return what the editor saved; None when there is nothing that could be read."""
-        try:
-            with self._file.open("rb") as file:
-                data = file.read(_MOST_READ)
-        except OSError:
-            return None
-        text = clean(data.decode("utf-8", "replace").removesuffix("\n"))
-        return text if text or data else None
+        text = prompt_file.saved(self._file)
+        prompt_file.remove(self._file.parent)
+        if text is None or text == self._draft.whole or not (text or ended_well):
+            return False
+        composer = self._composer()
+        given_back = composer.editor.edit_text.removesuffix(self._draft.text).removesuffix("\n")
+        meanwhile = composer.editor.draft()._replace(text=given_back) if given_back else Draft()
+        composer.editor.restore(folded_again(text, self._draft.chips))
+        composer.give_back(meanwhile)
+        return True
 
     def _say(self, level: Level, text: str) -> None:
         self._view.desk.message = Message(level, clean_line(text))

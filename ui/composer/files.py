@@ -30,6 +30,10 @@ class Files:
         self.asking, self._asked_at = True, now
         return True
 
+    def failed(self) -> None:
+        """Note that no list comes; the next who wants one asks again."""
+        self.asking, self._asked_at = False, float("-inf")
+
     def take(self, listed: PathsListed) -> Iterator[None]:
         """Take the list, a piece at a time."""
         yield from self.paths.take(listed.paths)

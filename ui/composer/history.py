@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ui.composer.draft import Draft, draft_of
+from ui.composer.draft import Draft, draft_of, joined
 
 MOST: Final = 1_000
 """Prompts that are kept."""
@@ -38,34 +38,46 @@ class History:
 class Walk:
     """A walk through the prompts and back to the draft; what is changed on the way stays changed."""
 
-    def __init__(self, history: History) -> None:
-        self._history = history
+    def __init__(self) -> None:
         self._prompts: Sequence[str] = ()
         self._at = -1
         """The place in the prompts; -1 is the draft."""
         self._left: dict[int, Draft] = {}
 
-    def older(self, now: Draft) -> Draft | None:
+    def older(self, history: History, now: Draft) -> Draft | None:
         """Go one prompt back from what is written now; None at the oldest."""
         if self._at < 0:
-            self._prompts = [each for each in self._history.prompts if each != now.whole]
+            self._prompts = [each for each in history.prompts if each != now.whole]
         return self._go(self._at + 1, now)
 
     def newer(self, now: Draft) -> Draft | None:
         """Go one prompt forward, at last to the draft; None there."""
         return self._go(self._at - 1, now)
 
-    def jump(self, prompt: str, now: Draft) -> Draft:
+    def jump(self, history: History, prompt: str, now: Draft) -> Draft:
         """Go to a prompt; what is written now stays where it is."""
         if self._at < 0:
-            self._prompts = self._history.prompts
-        self._left[self._at] = now
-        self._at = self._prompts.index(prompt) if prompt in self._prompts else self._at
+            self._prompts = history.prompts
+        if prompt in self._prompts:
+            self._left[self._at] = now
+            self._at = self._prompts.index(prompt)
         return draft_of(prompt)
 
-    def end(self) -> None:
-        """Forget the walk: what is written was sent."""
+    def end(self) -> Draft:
+        """End the walk: what is written now was sent. Return the draft that it began with."""
+        draft = self.draft(Draft())
         self._prompts, self._at, self._left = (), -1, {}
+        return draft
+
+    def draft(self, now: Draft) -> Draft:
+        """Return the draft, wherever the walk is."""
+        return now if self._at < 0 else self._left.get(-1, now)
+
+    def kept(self, now: Draft) -> Draft:
+        """Return what is worth keeping: the draft, and the prompt that is in view, if it was changed."""
+        if self._at < 0 or now.whole in ("", self._prompts[self._at]):
+            return self.draft(now)
+        return joined([self.draft(now), now])
 
     def _go(self, at: int, now: Draft) -> Draft | None:
         if not -1 <= at < len(self._prompts):

@@ -9,6 +9,7 @@ from typing import Final
 from ipc.endpoints import Run, live_runs
 from ui.composer.composer import Composer
 from ui.composer.draft import joined
+from ui.composer.sending import Sent
 from ui.composer.slot import Kept, Slot
 from ui.desk import Message
 from ui.view import View
@@ -17,6 +18,10 @@ log = logging.getLogger(__name__)
 
 WRITE_S: Final = 0.3
 """Shortest time between two writes while a person types; a crash costs no more than that."""
+
+
+AGAIN_S: Final = 5.0
+"""Wait before what could not be written is tried again."""
 
 
 class Keeper:
@@ -30,14 +35,18 @@ class Keeper:
         """Where it is kept; None when this screen keeps nothing."""
         self._left: list[Kept] = []
         self._written = Kept()
+        self._fails = False
+        """Whether the person was told that the draft is not kept now."""
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, run: Run, root: Path) -> None:
         """Take the slot of this run, if it is free, and show the draft that is found. `root`: of all runs."""
         if not run.drafts:
             return
-        self.slot = Slot.open(Path(run.drafts), run.workspace, run.id)
-        if self.slot is None:
+        try:
+            self.slot = Slot.open(Path(run.drafts), run.workspace, run.id)
+        except OSError as error:
+            self._not_kept(error, "")
             return
         self._written = mine = self.slot.read()
         orphans = self.slot.orphans({each.id for each in live_runs(root, run.workspace)})
@@ -48,10 +57,10 @@ class Keeper:
         else:
             self._composer().editor.restore(found)
         if orphans:
-            self._say("Here is what was not sent when Fido ended.")
+            self._view.desk.message = Message("info", "Here is what was not sent when Fido ended.")
         self.look()
-        self._write()
-        self.slot.forget_orphans()
+        if self._write():
+            self.slot.forget_found()
 
     def settle(self) -> None:
         """Queue what was queued in this session; what was meant for another one joins the draft, unsent."""
@@ -61,8 +70,9 @@ class Keeper:
         for kept in reversed(self._left):
             mine = kept.session == talk.session.session_id
             messages = [*kept.queue]
-            if kept.sending is not None and not (mine and talk.turn > kept.turn):
-                messages.insert(0, kept.sending)
+            sent = None if kept.sending is None else Sent(kept.sending, kept.session, kept.turn)
+            if sent is not None and not sent.arrived(talk.session.session_id, talk.prompts):
+                messages.insert(0, sent.draft)
             if mine:
                 self._view.desk.outbox.begin_with(messages)
             else:
@@ -74,6 +84,8 @@ class Keeper:
         if self.slot is None or (self._timer is not None and not urgent):
             return
         if urgent:
+            if self._timer is not None:
+                self._timer.cancel()
             self._write()
         elif self._now() != self._written:
             self._timer = self._loop.call_later(WRITE_S, self._write)
@@ -83,9 +95,9 @@ class Keeper:
         if self.slot is None:
             return
         if left:
-            self._left, self._view.desk.sending = [], None
-            draft, _ = self._view.desk.outbox.with_edited(self._composer().editor.draft())
-            self._put(Kept(draft=draft))
+            self._left = []
+            self._view.desk.sending.forget()
+            self._put(Kept(draft=self._now().draft))
         else:
             self._write()
         if self._timer is not None:
@@ -96,7 +108,7 @@ class Keeper:
     def _now(self) -> Kept:
         """Return what is worth keeping; what was found and has no session yet stays as it was."""
         desk, talk = self._view.desk, self._view.state.conversation
-        draft, queue = desk.outbox.with_edited(self._composer().editor.draft())
+        draft, queue = desk.outbox.with_edited(desk.walk.kept(self._composer().editor.draft()))
         if len(self._left) == 1:
             found = self._left[0]
             return Kept(found.session, draft, (*found.queue, *queue), found.sending, found.turn)
@@ -104,21 +116,32 @@ class Keeper:
             each for kept in self._left for each in (kept.sending, *kept.queue) if each is not None
         ]
         session = "" if talk.session is None or self._left else talk.session.session_id
-        turn = 0 if desk.sending is None else talk.turn
-        return Kept(session, draft, (*found_queue, *queue), desk.sending, turn)
+        kept = Kept(session, draft, (*found_queue, *queue))
+        if (sent := desk.sending.current) is not None:
+            kept = kept._replace(sending=sent.draft, turn=sent.turn)
+        return kept
 
-    def _write(self) -> None:
+    def _write(self) -> bool:
+        """Write what is new; return whether all is kept now."""
         self._timer = None
-        if self.slot is not None and (now := self._now()) != self._written:
-            self._put(now)
+        now = self._now()
+        return self.slot is None or now == self._written or self._put(now)
 
-    def _put(self, kept: Kept) -> None:
+    def _put(self, kept: Kept) -> bool:
         assert self.slot is not None
         try:
             self.slot.write(kept)
         except OSError as error:
-            log.warning("the draft is not kept: %s", error)
-        self._written = kept
+            self._not_kept(error, "; Fido tries again")
+            self._timer = self._loop.call_later(AGAIN_S, self._write)
+            return False
+        self._written, self._fails = kept, False
+        return True
 
-    def _say(self, text: str) -> None:
-        self._view.desk.message = Message("info", text)
+    def _not_kept(self, error: OSError, further: str) -> None:
+        """Say once that the draft would not survive a crash."""
+        if not self._fails:
+            self._fails = True
+            log.warning("the draft is not kept: %s", error)
+            what = f"What you write is not kept for a crash: {error.strerror}{further}."
+            self._view.desk.message = Message("warning", what)

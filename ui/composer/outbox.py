@@ -74,12 +74,19 @@ class Outbox:
             return None
         return self.waiting.pop(-1 if self.edited is None else self.edited)
 
+    def forget(self, whole: str) -> None:
+        """Remove the first message that says this, unless it is being edited."""
+        at = next((place for place, each in enumerate(self.waiting) if each.whole == whole), None)
+        if at is not None and at != self.edited:
+            del self.waiting[at]
+            self.edited = self.edited - 1 if self.edited is not None and self.edited > at else self.edited
+
     def with_edited(self, held: Draft) -> tuple[Draft, list[Draft]]:
         """Return draft and messages as they would be after `put_back`: what is worth keeping now."""
         if self.edited is None:
             return held, list(self.waiting)
         changed = [held if place == self.edited else each for place, each in enumerate(self.waiting)]
-        return self._aside, changed
+        return self._aside, [each for each in changed if each.text.strip()]
 
     def rows(self, most: int) -> list[tuple[str, bool]]:
         """Return at most `most` lines that show what waits, and whether each is being edited."""

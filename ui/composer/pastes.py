@@ -8,6 +8,8 @@ from ui import keys
 
 _BEGIN: Final = b"\x1b[200~"
 _END: Final = b"\x1b[201~"
+SILENCE_S: Final = 10.0
+"""Nothing coming for so long, the end of a paste has been lost; a slow line makes shorter pauses."""
 _GIVEN_UP: Final = b"\x03"
 """Read alone within a paste it is a person's Ctrl-C: the end of the paste has been lost."""
 
@@ -38,6 +40,11 @@ class Pastes:
         while data:
             data = self._outside(data, kept) if self._pasted is None else self._inside(data, kept)
         return list(kept)
+
+    def give_up(self) -> keys.Pasted:
+        """End a paste that has not ended; return what has come of it."""
+        pasted, self._pasted = self._pasted or bytearray(), None
+        return _text(pasted)
 
     def named(self, typed: Iterable[K | str]) -> list[K | str]:
         """Return keys with one for each paste in place of its brackets."""

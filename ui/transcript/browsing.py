@@ -3,7 +3,7 @@
 from typing import Final
 
 from ui import keys
-from ui.desk import Order
+from ui.orders import Order
 from ui.transcript import canvases, folding
 from ui.transcript.asked import Asked
 from ui.transcript.blocks import Block

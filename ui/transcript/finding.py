@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from typing import Final
 
+from ipc.terminal_text import clean
 from ui import keys
 from ui.composer.editor import LineEditor
-from ui.desk import Order
+from ui.orders import Order
 from ui.transcript import folding, highlights
 from ui.transcript.blocks import Block
 from ui.transcript.search import Search, pattern
@@ -66,7 +67,7 @@ class Finder:
                 return None
             case _:
                 self.line.type(columns, key)
-                self._look_for(self.line.edit_text)
+                self._look_for(clean(self.line.edit_text))
         return []
 
     def close(self) -> None:

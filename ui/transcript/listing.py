@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 import urwid
 
 from ui import keys
-from ui.desk import Order
+from ui.orders import Order
 from ui.transcript import canvases, folding
 from ui.transcript.browsing import Browser
 from ui.transcript.drawing import drawn, plain

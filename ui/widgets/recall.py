@@ -5,6 +5,7 @@ from typing import ClassVar, Final
 import urwid
 
 from ipc.messages import SessionSummary
+from ipc.terminal_text import clean
 from ui import figures, keys
 from ui.composer.editor import LineEditor
 from ui.recall import Recall, changed_at
@@ -57,7 +58,7 @@ class RecallList(urwid.Widget):
             recall.move(_STEPS[action], self._open_id)
         elif action is None:
             self._search.type(columns, key)
-            recall.query = self._search.get_edit_text()
+            recall.query = clean(self._search.get_edit_text())
         return None
 
     def scroll(self, key: str) -> None:

@@ -18,6 +18,9 @@ _HINTS_KEPT: Final = 2
 
 def status_line(view: View, columns: int, around: Around) -> Content:
     """Return key hints on the left and figures on the right, of both as many as there is room for."""
+    if view.desk.pasting:
+        ends = view.keymap.shown("interrupt")
+        return [("warning", f" pasting{view.glyphs.ellipsis} {ends} ends it")], []
     message = view.desk.message
     if message is not None and view.desk.overlay is not None:  # which covers the place of messages
         return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], []
