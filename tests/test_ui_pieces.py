@@ -225,3 +225,22 @@ def test_a_long_line_is_cut_between_words() -> None:
     cut = pieces("word " * 3000)
     assert raw_text(cut).split() == ["word"] * 3000
     assert all(block.joint == "" and block.text.startswith("word") for block in cut)
+
+
+def test_a_line_of_marks_is_cut_at_once() -> None:
+    for line in ("-  " * 40 + "x", "1. " * 900 + "x", "- " * 900 + "`", "a|b\n" + " " * 3_000 + "x"):
+        assert raw_text(pieces(f"- a\n\n{line}\n")).split() == ["-", "a", *line.split()]
+
+
+def test_empty_lines_make_no_piece_long() -> None:
+    cut = pieces("```\nx" + "\n" * 5_000 + "y" + "\n" * 5_000 + "```")
+    assert [block.text for block in cut] == ["```\nx", "y", "```"]
+
+
+def test_items_are_counted_as_their_list_counts_them() -> None:
+    cut = pieces("1. a\n1. b\n\n   more\n   7. x\n1. c\n\n5) d\n9) e\n- f\n\ntext\n\n1. g\n```\nx\n```\n1. h")
+    assert [block.number for block in cut if block.number] == [1, 2, 3, 5, 6, 1, 1]
+    nested = pieces("- head\n" + "".join(f"  1. inner {i}\n     text\n" for i in range(200)))
+    assert [block.number for block in nested if block.margin] == [
+        int(block.text.split()[2]) + 1 for block in nested if block.margin
+    ]

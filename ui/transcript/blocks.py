@@ -55,6 +55,8 @@ class TextBlock:
     """What was said above and holds here, too: the first line of a fence, the head of a table."""
     margin: int = 0
     """Columns by which it is indented; so many blanks of each line are no part of its Markdown."""
+    number: int | None = None
+    """Of the item that it begins with, as its list counts; None: it begins with none."""
     lasts: bool = True
     """Whether it can still grow."""
     unfolded: bool | None = None

@@ -6,7 +6,8 @@ beginning tells where it belongs, and a piece that grows long goes on in the nex
 """
 
 import re
-from typing import Final, Literal
+from itertools import pairwise
+from typing import Final, Literal, NamedTuple
 
 from ui.transcript.blocks import LINE_LIMIT, TextBlock
 
@@ -38,13 +39,24 @@ _FENCE: Final = re.compile(r" {0,3}(?:`{3,}[^`]*$|~{3,})")
 _HEADING: Final = re.compile(r" {0,3}#{1,6}(?: |$)")
 _RULE: Final = re.compile(r" {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$")
 _QUOTE: Final = re.compile(r" {0,3}>")
-_ITEM: Final = re.compile(r"( *)(?:[-*+]|[0-9]{1,9}[.)])(?: {1,4}(?=[^ ])| |$)")
+_ITEM: Final = re.compile(r"( *)([-*+]|[0-9]{1,9}[.)])(?: {1,4}(?=[^ ])| |$)")
 _ENDS_TEXT: Final = re.compile(
     f"{_HEADING.pattern}|{_QUOTE.pattern}|{_FENCE.pattern}|{_RULE.pattern}| {{0,3}}(?:[-*+]|1[.)]) +[^ ]"
 )
 _UNDERLINE: Final = re.compile(r" {0,3}(?:=+|-+) *$")
-_FENCE_OF_ITEM: Final = re.compile(r"(?: *(?:[-*+]|[0-9]{1,9}[.)]) +)* *((`{3,})[^`]*|(~{3,}).*)$")
-_TABLE: Final = re.compile(r"^([^\n|]*\|[^\n]*\n *\|?(?: *:?-+:? *\|)* *:?-+:? *\|? *)$", re.MULTILINE)
+_FENCE_OF_ITEM: Final = re.compile(r" *(?:(?:[-*+]|[0-9]{1,9}[.)]) +)*(`{3,}[^`]*|~{3,}.*)$")
+_BELOW_HEAD: Final = re.compile(r"\|?(?: *:?-+:? *\|)* *:?-+:? *\|?")
+
+
+class _List(NamedTuple):
+    """A list whose items are counted: Markdown numbers them from the first one on."""
+
+    column: int
+    """Where the text of its last item begins."""
+    sign: str
+    """What ends the numbers, or the bullet."""
+    number: int
+    """Of its last item."""
 
 
 class Cutter:
@@ -67,6 +79,8 @@ class Cutter:
         """Where the text of an item begins."""
         self._fence = ""
         """The first line of the fence that is open."""
+        self._lists: list[_List] = []
+        """The lists that are open, each within the one before."""
 
     def feed(self, text: str) -> list[TextBlock]:
         """Add text; return the pieces that it begins."""
@@ -110,12 +124,17 @@ class Cutter:
         self._held = ""
         told = line[:TOLD_BY].expandtabs(TAB)
         block = self.block
+        if self._shape != "item":
+            self._lists = []
+        number = self._numbered(told)
         if block is None or not self._joins(told):
             block = TextBlock(line, first=block is None, joint=self._joint())
+            block.number = number
             self._begin_piece(block)
             self._take_shape(told)
         elif self._is_full(told):
             block = self._go_on(line, self._joint(), told)
+            block.number = number
         else:
             self._at = len(block.text) + self._newlines
             block.text += self._joint() + line
@@ -186,6 +205,22 @@ class Cutter:
         else:
             self._shape = "text"
 
+    def _numbered(self, line: str) -> int | None:
+        """Return the number of the item that a line begins, as its list counts; None when it begins none."""
+        item = None if self._fence else _ITEM.match(line)
+        in_text = self._shape in ("text", "quote") and self._newlines < 2 and not _interrupts(line)
+        if item is None or in_text:
+            return None
+        margin, mark = len(item[1]), item[2]
+        while len(self._lists) > 1 and margin < self._lists[-2].column:
+            self._lists.pop()
+        own = int(mark[:-1] or 0)
+        if self._lists and margin < self._lists[-1].column:
+            last = self._lists.pop()
+            own = last.number + 1 if last.sign == mark[-1] else own
+        self._lists.append(_List(item.end(), mark[-1], own))
+        return own
+
     def _learn(self, line: str) -> None:
         """Learn from a whole line whether a fence opens or ends with it."""
         if self._shape == "fence":
@@ -203,17 +238,16 @@ class Cutter:
 
     def _is_full(self, line: str) -> bool:
         assert self.block is not None
-        long = len(self.block.text)
+        long, lines = len(self.block.text), self._lines + max(0, self._newlines - 1)
         if self._shape == "fence":
             if _closes(line, self._fence):
-                return False
+                return self._newlines > PIECE_LINES
             if self._newlines > 1 and line[0] != " ":
-                return long > CODE_BREAK or self._lines >= CODE_BREAK_LINES
-            return long > CODE_CHARACTERS or self._lines >= PIECE_LINES
+                return long > CODE_BREAK or lines >= CODE_BREAK_LINES
+            return long > CODE_CHARACTERS or lines >= PIECE_LINES
         if self._shape == "item" and (self._fence or not _ITEM.match(line)):
-            long, lines = long - ITEM_CHARACTERS, self._lines - ITEM_LINES
-            return long > PIECE_CHARACTERS or lines >= PIECE_LINES
-        return long > PIECE_CHARACTERS or self._lines >= PIECE_LINES
+            long, lines = long - ITEM_CHARACTERS, lines - ITEM_LINES
+        return long > PIECE_CHARACTERS or lines >= PIECE_LINES
 
     def _go_on(self, line: str, joint: str, told: str) -> TextBlock:
         """Begin the next piece of a long one with a line."""
@@ -235,8 +269,7 @@ class Cutter:
         if self._shape == "quote" and not joint:
             return "> "
         if self._shape == "text" and joint:
-            table = None if above.opening else _TABLE.search(above.text)
-            return table[1] + "\n" if table else above.opening
+            return above.opening or _head_of_table(above.text)
         return ""
 
     def _bound_line(self, block: TextBlock) -> None:
@@ -246,6 +279,15 @@ class Cutter:
             rest = block.text[cut:]
             block.text = block.text[:cut]
             block = self._go_on(rest, "", "x")
+
+
+def _head_of_table(text: str) -> str:
+    """Return the first two lines of a table that a text holds; empty when it holds none."""
+    lines = text.split("\n")
+    for head, below in pairwise(lines):
+        if "|" in head and _BELOW_HEAD.fullmatch(below.strip(" ")):
+            return f"{head}\n{below}\n"
+    return ""
 
 
 def _indent(line: str) -> int:
