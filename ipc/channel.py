@@ -75,12 +75,14 @@ class Channel:
         raw.set(zmq.HEARTBEAT_TTL, _SILENCE_MS)
         raw.set(zmq.RECONNECT_IVL, _RECONNECT_MS)
         raw.set(zmq.RECONNECT_IVL_MAX, 20 * _RECONNECT_MS)
+        if wary:  # the same would come of a full queue, so whoever fills it is cut off for good
+            raw.set(zmq.RECONNECT_IVL, -1)
         if kind == "router":
             raw.router_mandatory = True
         if kind == "sub":
             raw.subscribe(b"")
-            # No limit here: at one, libzmq 4.3.5 stops reading, takes the peer for silent, connects anew and
-            # aborts the process (zeromq/libzmq 3937), as soon as our loop is busy for longer than `_SILENCE_MS`.
+            # No limit: at one, libzmq 4.3.5 stops reading, takes the peer for silent, connects anew and
+            # aborts the process (zeromq/libzmq 3937), when our loop is busy for longer than `_SILENCE_MS`.
             raw.rcvhwm = 0
         socket = Socket(raw, on_frames, routed=kind == "router")
         self._sockets.append(socket)
