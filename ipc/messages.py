@@ -6,11 +6,13 @@ payload here is only what is said. All are frozen and refuse unknown fields. `do
 vocabulary as a protocol page; a test compares the two.
 """
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 PROTOCOL_VERSION = 1
+DISPLAY_LINES: Final = 301
+"""Lines that a tool's output is told in, at most: those of both ends, and one that says what was left out."""
 
 ActorName = Literal["supervisor", "parent", "plan_store", "worker", "ui", "headless", "client"]
 PlanStatus = Literal["pending", "in_progress", "blocked", "done"]
@@ -631,7 +633,9 @@ class ToolFinished(Fact, frozen=True):
     duration_ms: int
     """Milliseconds from start to result."""
     display: str
-    """For the person: first lines of the output, a diff, an error; bounded, uncleaned."""
+    """For the person: both ends of the output, a diff, an error; bounded, uncleaned."""
+    decided: str = ""
+    """What the person has decided about it, as in `SettleAsk`; empty: they were not asked."""
 
 
 class AskRaised(Fact, frozen=True):
@@ -653,6 +657,8 @@ class AskRaised(Fact, frozen=True):
     """What a yes for the session, or for good, would allow from then on; empty: only this once."""
     flag: str = ""
     """The arguments of `fido run` that would allow the same without asking; empty: there are none."""
+    call_id: str = ""
+    """The provider's id of the call that waits."""
 
 
 class AskSettled(Fact, frozen=True):

@@ -126,6 +126,13 @@ def test_a_command_is_shown_whole_or_not_asked_about_at_all(tmp_path: Path) -> N
     assert len(desk.asks()) == 1
 
 
+def test_an_ask_names_the_call_that_waits(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    desk.check("make")
+    asyncio.run(desk.approvals.question("Which?", (), "q"))
+    assert [ask.call_id for ask in desk.asks()] == ["c", "q"]
+
+
 def test_a_question_is_bounded_and_says_what_is_missing(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     assert asyncio.run(desk.approvals.question("q" * (BODY_LIMIT + 1234), ())) == "yes"

@@ -9,17 +9,17 @@ class Person:
 
     def __init__(self, answer: str | None) -> None:
         self.answer = answer
-        self.asked: list[tuple[str, tuple[str, ...]]] = []
+        self.asked: list[tuple[str, tuple[str, ...], str]] = []
 
-    async def question(self, title: str, options: tuple[str, ...]) -> str | None:
-        self.asked.append((title, options))
+    async def question(self, title: str, options: tuple[str, ...], call_id: str) -> str | None:
+        self.asked.append((title, options, call_id))
         return self.answer
 
 
 def test_the_answer_is_the_result() -> None:
     person = Person("blue")
     assert call(AskUser(person), question=" Which colour? ", options=["red", "blue"]).content == "blue"
-    assert person.asked == [("Which colour?", ("red", "blue"))]
+    assert person.asked == [("Which colour?", ("red", "blue"), "call-1")]
 
 
 def test_without_a_person_the_model_is_told_to_decide() -> None:

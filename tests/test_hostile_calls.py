@@ -60,7 +60,7 @@ class Quiet:
     async def delegate(self, request: DelegateInput, invocation: Invocation) -> str:
         return '{"status":"completed"}'
 
-    async def question(self, title: str, options: tuple[str, ...]) -> str | None:
+    async def question(self, title: str, options: tuple[str, ...], call_id: str) -> str | None:
         return title or None
 
 

@@ -132,7 +132,8 @@ def test_what_is_shown_of_a_result_is_bounded_and_a_diff_is_shown_longer(
         ([f"line {number}" for number in range(2_000)], 200, 100),
         (["x" * 99] * 500, 50, 30),
         (["short"] * 300, 200, 100),
-        (["short"] * 301, 200, 100),
+        (["short"] * 301, 301, 0),
+        (["short"] * 302, 200, 100),
         (["x" * 90] * 80, 80, 0),
     ],
 )
@@ -160,6 +161,17 @@ def shown_of(stage: Stage, output: str) -> str:
     stage.recorder.call_finished(call, ToolResult("", "error", output))
     (shown,) = [fact.display for fact in stage.told if isinstance(fact, ToolFinished)]
     return shown
+
+
+def test_what_a_person_has_decided_about_a_call_is_told_with_its_result_and_again_later(stage: Stage) -> None:
+    stage.recorder.prompt_taken("go")
+    for number, by in (("1", "person"), ("2", "rule")):
+        call = ToolCall(id=number, name="bash_exec", arguments="{}")
+        stage.recorder.call_started(call, "make")
+        stage.recorder.call_decided(call, "allow", by, "allow_once")  # type: ignore[arg-type]
+        stage.recorder.call_finished(call, ToolResult("", "ok", "done"))
+    for told in (stage.told, facts_of(stage.events())):
+        assert [fact.decided for fact in told if isinstance(fact, ToolFinished)] == ["allow_once", ""]
 
 
 @pytest.mark.parametrize(("seconds", "told"), [(9.9, 0), (75.4, 75)])

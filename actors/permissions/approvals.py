@@ -106,7 +106,12 @@ class Approvals:
         body = tool.preview(given) if isinstance(tool, Previewing) else subject.command or summary
         place = f" in {subject.folder}" if subject.folder else ""
         settled = await self._ask(
-            "approval", tool.name, f"{tool.name}{place}: {summary}", body, grant=verdict.grant
+            "approval",
+            tool.name,
+            f"{tool.name}{place}: {summary}",
+            body,
+            call_id=call.id,
+            grant=verdict.grant,
         )
         is_denied = settled.decision == "deny"
         if not settled.by_person:
@@ -131,9 +136,9 @@ class Approvals:
         except NotKept as error:
             self._recorder.notice("warning", f"Allowed for this session only: {error}")
 
-    async def question(self, title: str, options: tuple[str, ...]) -> str | None:
+    async def question(self, title: str, options: tuple[str, ...], call_id: str = "") -> str | None:
         """Put a question of the model before the person; None when it is not answered."""
-        settled = await self._ask("question", "ask_user", title, title, options=options)
+        settled = await self._ask("question", "ask_user", title, title, call_id=call_id, options=options)
         return None if settled.decision == "deny" else settled.text
 
     def settle(self, settle: SettleAsk) -> Accepted | Refused:
@@ -153,6 +158,7 @@ class Approvals:
         title: str,
         body: str,
         *,
+        call_id: str,
         options: tuple[str, ...] = (),
         grant: Grant | None = None,
     ) -> SettleAsk:
@@ -166,6 +172,7 @@ class Approvals:
             options=options,
             grant=grant.words if grant else "",
             flag=grant.flag if grant else "",
+            call_id=call_id,
         )
         ask = _Ask(raised, asyncio.get_running_loop().create_future())
         outcome, text = LAPSED, ""

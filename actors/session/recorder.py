@@ -1,8 +1,8 @@
 """What happens in a session, told twice at one place: to the log as an event, to the bus as a fact."""
 
+import itertools
 import time
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from typing import Final, Literal, assert_never
 
 import msgspec
@@ -30,6 +30,7 @@ from actors.session.log import LogFailed, SessionLog
 from actors.settings.tables import Prices
 from actors.turn import TurnOutcome
 from ipc.messages import (
+    DISPLAY_LINES,
     AnyFact,
     DecidedBy,
     Level,
@@ -56,8 +57,8 @@ DISPLAY_LIMIT: Final = 8_000
 """Characters of a tool's output that the person sees; the model gets what the tool returned."""
 DISPLAY_END: Final = 3_000
 """How many of them are its end, where a command says how it went."""
-SHOWN_LINES: Final = 200
-"""Lines at its beginning; half as many at its end."""
+END_LINES: Final = 100
+"""Lines of the end at most."""
 DIFF_LIMIT: Final = 32 * 1024
 """The same of a change: nobody can count the lines of a diff that was cut. 1 ms, and 85 KiB of the screen."""
 LONG_TURN_S: Final = 10
@@ -99,6 +100,8 @@ class Recorder:
         self._publish = publish
         self._prices = prices
         self._log_fault = ""
+        self._decided: dict[str, str] = {}
+        """What the person has answered about calls that have not ended, by call id."""
         self.gauge: Gauge | None = None
         """What nothing that is recorded tells of tokens."""
 
@@ -194,6 +197,7 @@ class Recorder:
                 status=result.status,
                 duration_ms=result.duration_ms,
                 display=display,
+                decided=self._decided.pop(call.id, ""),
             )
         )
 
@@ -211,7 +215,9 @@ class Recorder:
         self.record(ended)
 
     def call_decided(self, call: ToolCall, answer: Literal["allow", "deny"], by: DecidedBy, why: str) -> None:
-        """Whether a call may run, and what decided that."""
+        """Whether a call may run, and what decided that; `why` of a person is their answer."""
+        if by == "person":
+            self._decided[call.id] = why
         self.record(
             CallDecided(turn=self.turn, call_id=call.id, tool=call.name, answer=answer, by=by, because=why)
         )
@@ -232,6 +238,7 @@ class Recorder:
         """Close the turn and make its events durable."""
         worked = 0 if self._began is None else int(self._clock() - self._began)
         self._began = None
+        self._decided.clear()
         ended = TurnEnded(
             turn=self.turn,
             status=outcome.status,
@@ -305,24 +312,33 @@ class Recorder:
 
 
 def _both_ends(display: str) -> str:
-    """Return the beginning and the end of an output, in whole lines where it has lines."""
-    lines = display.split("\n")
-    head = _fitting(lines, DISPLAY_LIMIT - DISPLAY_END, SHOWN_LINES)
-    tail = _fitting(lines[head:][::-1], DISPLAY_END, SHOWN_LINES // 2)
-    left = len(lines) - head - tail
-    if left == 0:
+    """Return the beginning and the end of an output: in whole lines, unless a line is too long for that."""
+    lines = display.count("\n") + 1
+    if len(display) <= DISPLAY_LIMIT and lines <= DISPLAY_LINES:
         return display
-    if head == 0:
-        more = len(display) - DISPLAY_LIMIT
-        begin, end = display[: DISPLAY_LIMIT - DISPLAY_END], display[-DISPLAY_END:]
-        return f"{begin}\n… {more:,} characters left out\n{end}"
-    return "\n".join([*lines[:head], f"… {left:,} lines left out", *lines[len(lines) - tail :]])
+    head = _head(display, DISPLAY_LIMIT - DISPLAY_END, DISPLAY_LINES - 1 - END_LINES)
+    tail = _head(display[::-1], DISPLAY_END, END_LINES)[::-1]
+    between = display[len(head) : len(display) - len(tail)]
+    if between == "\n":
+        return display
+    if between.startswith("\n") and between.endswith("\n"):
+        left = _counted(between.count("\n") - 1, "line")
+    else:
+        left = _counted(len(between), "character")
+    return f"{head}\n… {left} left out\n{tail}"
 
 
-def _fitting(lines: Sequence[str], characters: int, most: int) -> int:
-    """Return how many lines from the beginning fit."""
-    used = accumulate(len(line) + 1 for line in lines[:most])
-    return sum(1 for total in used if total <= characters)
+def _counted(number: int, thing: str) -> str:
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def _head(text: str, characters: int, most: int) -> str:
+    """Return the lines at the beginning that fit; if they fill less than half, some of the next one, too."""
+    ends = itertools.accumulate(len(line) + 1 for line in text[: characters + 1].split("\n")[:most])
+    lines = [end - 1 for end in ends if end - 1 <= characters]
+    if len(lines) < most and (not lines or lines[-1] < characters // 2):
+        return text[:characters]
+    return text[: lines[-1]]
 
 
 def _begun(display: str, limit: int) -> str:

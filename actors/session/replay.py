@@ -8,6 +8,7 @@ import msgspec
 
 from actors.session.events import (
     AnyEvent,
+    CallDecided,
     CallEnded,
     CallStarted,
     ConversationCompacted,
@@ -34,6 +35,7 @@ _DRAWN: Final = (
     PromptTaken,
     MessageAppended,
     CallStarted,
+    CallDecided,
     CallEnded,
     TurnEnded,
     Notice,
@@ -64,6 +66,8 @@ class Replay:
             return
         if isinstance(event, MessageAppended) and not _is_answer(event.message):
             return
+        if isinstance(event, CallDecided) and event.by != "person":
+            return
         if len(self._kept) == self._kept.maxlen:
             self._dropped = True
             if isinstance(self._kept[0], PromptTaken):
@@ -93,6 +97,7 @@ def _is_answer(message: msgspec.Raw) -> bool:
 
 def _facts(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
     running: dict[str, str] = {}
+    decided: dict[str, str] = {}
     for event in events:
         match event:
             case PromptTaken(turn=turn, text=text):
@@ -105,6 +110,8 @@ def _facts(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
             case CallStarted(call_id=call_id, name=name, summary=summary):
                 running[call_id] = name
                 yield ToolStarted(call_id=call_id, name=name, summary=summary)
+            case CallDecided(call_id=call_id, because=because):
+                decided[call_id] = because
             case CallEnded() if running.pop(event.call_id, None) is not None:
                 yield ToolFinished(
                     call_id=event.call_id,
@@ -112,6 +119,7 @@ def _facts(events: Iterable[AnyEvent]) -> Iterator[AnyFact]:
                     status=event.status,
                     duration_ms=event.duration_ms,
                     display=event.display,
+                    decided=decided.pop(event.call_id, ""),
                 )
             case TurnEnded():
                 yield from _cut_off(running)

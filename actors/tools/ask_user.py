@@ -10,8 +10,8 @@ from actors.tools.tool import Effect, Invocation, ToolFailure, ToolInput, ToolOu
 class Asker(Protocol):
     """Whoever can put a question before a person."""
 
-    async def question(self, title: str, options: tuple[str, ...]) -> str | None:
-        """Wait for the answer; null when there is nobody to give one."""
+    async def question(self, title: str, options: tuple[str, ...], call_id: str) -> str | None:
+        """Wait for the answer; null when there is nobody to give one. `call_id`: of the call that asks."""
         ...
 
 
@@ -38,7 +38,7 @@ class AskUser:
     async def run(self, given: AskUserInput, invocation: Invocation) -> ToolOutput:
         if not given.question.strip():
             raise ToolFailure("no_question", "The question is empty.", "Ask one question.")
-        answer = await self._asker.question(given.question.strip(), tuple(given.options))
+        answer = await self._asker.question(given.question.strip(), tuple(given.options), invocation.call_id)
         if answer is None:
             raise ToolFailure(
                 "nobody_to_ask",

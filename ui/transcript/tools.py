@@ -8,6 +8,7 @@ from typing import Final
 import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
+from ipc.messages import DISPLAY_LINES
 from ui import figures
 from ui.diffs import NO_BREAK
 from ui.palettes import Role
@@ -28,10 +29,14 @@ _TOOL_ROLE: Final[dict[str, Role]] = {
 }
 _TOOL_WORD: Final = {"error": "failed", "denied": "denied", "partial": "partial", "cancelled": "cancelled"}
 
-_OUTPUT_LINES: Final = 300
-"""Lines of an output that are laid out: 5 ms."""
-_LEFT_OUT: Final = re.compile(r"^… ([\d,]+) lines left out$", re.MULTILINE)
+_LEFT_OUT: Final = re.compile(r"^… ([\d,]+) lines? left out$", re.MULTILINE)
 """What stands in an output in the place of lines that were cut."""
+_UNCOUNTED: Final = re.compile(
+    r"^(?:… [\d,]+ characters? left out|\[\.\.\. [\d,]+ of [\d,]+ bytes left out.*)$", re.MULTILINE
+)
+"""The same where nobody knows how many lines were cut."""
+_SUCCEEDED: Final = "\n[exit status 0]"
+"""What follows the last line that a command printed."""
 _FEW_LINES: Final = 3
 """Lines of an output that are not worth to be counted."""
 _SUBJECT: Final = 60
@@ -58,10 +63,16 @@ def _whole(block: ToolBlock, glyphs: Glyphs) -> AbstractFlowWidget:
     """Return all that a call said or changed."""
     if block.diff:
         return diff_text(block.diff, glyphs)
-    lines = block.output.split("\n")
-    if len(lines) > _OUTPUT_LINES:
-        lines[_OUTPUT_LINES:] = [f"{glyphs.ellipsis} {len(lines) - _OUTPUT_LINES:,} lines more"]
-    return urwid.Text(("dim", "\n".join(lines)), wrap=urwid.ANY)
+    return urwid.Text(("dim", _output(block, glyphs)), wrap=urwid.ANY)
+
+
+def _output(block: ToolBlock, glyphs: Glyphs) -> str:
+    """Return what a call said; whoever tells it leaves out what is too much, and this is for who does not."""
+    lines = block.output.split("\n", DISPLAY_LINES)
+    if len(lines) > DISPLAY_LINES:
+        more = lines[-1].count("\n") + 1
+        lines[-1] = f"{glyphs.ellipsis} {more:,} {'line' if more == 1 else 'lines'} more"
+    return "\n".join(lines)
 
 
 def _subject(block: ToolBlock, glyphs: Glyphs) -> list[Part]:
@@ -129,7 +140,10 @@ def _beside(block: ToolBlock, room: int) -> list[Part]:
 
 def _length(block: ToolBlock) -> str:
     """Return how many lines a call has said, when there are enough of them to be counted."""
-    lines = block.output.count("\n") + 1
+    if block.diff or _UNCOUNTED.search(block.output):
+        return ""
+    printed, succeeded, _ = f"\n{block.output}".rpartition(_SUCCEEDED)
+    lines = printed.count("\n") if succeeded and block.name == "bash_exec" else block.output.count("\n") + 1
     if found := _LEFT_OUT.search(block.output):
         lines += int(found[1].replace(",", "")) - 1
-    return "" if lines <= _FEW_LINES or block.diff else f"{lines:,} lines"
+    return "" if lines <= _FEW_LINES else f"{lines:,} lines"
