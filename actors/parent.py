@@ -154,6 +154,7 @@ class Parent(Actor):
             await asyncio.sleep(0)  # a task that is cancelled before its first step never runs at all
             self._work.cancel()
             await asyncio.wait({self._work})
+        await asyncio.to_thread(self._prompts.finish)
         await self._closing.aclose()
 
     # --- one piece of work at a time

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from threading import Thread
 from typing import Final
 
 import msgspec
@@ -22,8 +23,8 @@ LONGEST: Final = 128 * 1024
 FULL: Final = 4 * 1024 * 1024
 """Bytes past which the file is written anew, and of which no more are read."""
 KEPT: Final = FULL // 2
-_LOCK_TRIES: Final = 50
-_LOCK_WAIT_S: Final = 0.002
+LOCK_WAIT_S: Final = 1.0
+_LOCK_TRY_S: Final = 0.002
 
 log = logging.getLogger(__name__)
 
@@ -40,19 +41,38 @@ class PromptHistory:
         """`redact` takes the secrets out of what is written, and out of what is told."""
         self._path = path
         self._redact = redact
+        self._late: list[Thread] = []
+        """Each writes down a prompt that met the lock of another run."""
 
     def add(self, prompt: str) -> None:
-        """Write a prompt down; it outlasts the death of this process when this returns."""
-        line = msgspec.json.encode(_Line(timestamp(), self._redact(prompt))) + b"\n"
-        if len(line) > LONGEST:
-            return
+        """Write a prompt down; it outlasts the death of this process when this returns.
+
+        Nobody waits for another run that is at it just then: a thread does, and writes it down in a moment.
+        """
+        prompt = self._redact(prompt).encode("utf-8", "replace").decode()
+        line = msgspec.json.encode(_Line(timestamp(), prompt)) + b"\n"
+        if len(line) <= LONGEST and not self._added(line, wait_s=0.0):
+            self._late = [each for each in self._late if each.is_alive()]
+            self._late.append(Thread(target=self._added, args=(line, LOCK_WAIT_S)))
+            self._late[-1].start()
+
+    def finish(self) -> None:
+        """Wait until what other runs have held up is written down, a second at the most."""
+        for late in self._late:
+            late.join()
+
+    def _added(self, line: bytes, wait_s: float) -> bool:
+        """Append a line; return False when nobody is to wait for the lock. Who has it may be stopped."""
         try:
             make_private(self._path.parent)
-            with _locked(self._path.with_name("lock")) as alone:
+            with _locked(self._path.with_name("lock"), wait_s) as alone:
+                if not (alone or wait_s):
+                    return False
                 if _append(self._path, line) > FULL and alone:
                     self._write_anew()
         except OSError as error:
             log.warning("the prompt was not added to %s: %s", self._path, error.strerror)
+        return True
 
     def told(self) -> tuple[str, ...]:
         """Return the prompts, each once, the newest first."""
@@ -113,21 +133,22 @@ def _decoded(lines: Iterable[bytes]) -> Iterator[_Line]:
 
 
 @contextlib.contextmanager
-def _locked(path: Path) -> Iterator[bool]:
-    """Hold the lock, which others hold for milliseconds; tell whether it is held: one may be stopped."""
+def _locked(path: Path, wait_s: float) -> Iterator[bool]:
+    """Hold the lock, which others hold for milliseconds; tell whether it is held."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        yield _lock(fd)
+        yield _lock(fd, time.monotonic() + wait_s)
     finally:
         os.close(fd)
 
 
-def _lock(fd: int) -> bool:
-    for _ in range(_LOCK_TRIES):
+def _lock(fd: int, until: float) -> bool:
+    while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            time.sleep(_LOCK_WAIT_S)
+            if time.monotonic() >= until:
+                return False
+            time.sleep(_LOCK_TRY_S)
         else:
             return True
-    return False
