@@ -10,7 +10,7 @@ from ipc.errors import PeerGone
 from tests.fakes.launch import ROOT
 from tests.fakes.places import short_directory
 
-BUSY_S = 0.9
+BUSY_S = 1.2
 """Longer than the silence after which a peer is taken to have gone; it is busy so twice."""
 MANY = 60_000
 """Facts, more than a publisher keeps for one subscriber."""
