@@ -92,7 +92,7 @@ class App:
             event_loop=urwid.AsyncioEventLoop(loop=loop),
         )
         pastes = self._terminal.pastes
-        self._incoming = Incoming(pastes, self._view.desk, loop, self._take_paste, self._draw_soon)
+        self._incoming = Incoming(pastes, self._view.desk, loop.call_later, self._take_paste, self._draw_soon)
         self._keeper: Keeper | None = None
         self._editor: ExternalEditor | None = None
         self._errands = Errands(self._view, loop, self._give_back, self._draw_soon)
