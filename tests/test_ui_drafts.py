@@ -205,6 +205,22 @@ def test_drafts_of_several_dead_runs_are_joined_and_kept_by_the_one_that_took_th
     assert sorted(sit("d" * 12).draft.split("\n\n")) == ["one", "two"]
 
 
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (b"one\r\ntwo\r\n", "one\ntwo"),
+        (b"one\n\n", "one\n"),
+        (b"", ""),
+        ("\ufeffa\u200cb \ue0b0\n".encode(), "\ufeffa\u200cb \ue0b0"),
+        (b"line\n" * 4_000_000, ("line\n" * 4_000_000)[:-1]),
+    ],
+)
+def test_what_an_editor_saved_is_taken_as_it_is_and_whole(tmp_path: Path, data: bytes, text: str) -> None:
+    file = tmp_path / "prompt-1.md"
+    file.write_bytes(data)
+    assert prompt_file.saved(file) == text
+
+
 def test_drafts_are_for_their_owner_alone(sit: Sit, tmp_path: Path) -> None:
     sitting = sit()
     sitting.desk.type("secret plans")

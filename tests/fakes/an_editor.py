@@ -1,4 +1,4 @@
-"""An editor for a draft: shows it, and does what is typed: `put TEXT`, `end STATUS`."""
+"""An editor for a draft: shows it, and does what is typed: `put TEXT`, `empty`, `end STATUS`."""
 
 import sys
 from pathlib import Path
@@ -13,6 +13,9 @@ def main(path: Path) -> int:
             case "put":
                 path.write_text(words + "\n", encoding="utf-8")
                 print(f"saved <{words}>", flush=True)
+            case "empty":
+                path.write_text("", encoding="utf-8")
+                print("saved <>", flush=True)
             case "end":
                 return int(words)
     return 1

@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+import pytest
+
 from ipc.messages import StartTurn
 from tests.fakes import an_editor
 from tests.fakes.chat_script import gate
@@ -53,6 +55,20 @@ async def test_an_editor_has_draft_and_terminal_while_the_rest_goes_on(tmp_path:
         terminal.type("!" + ENTER)
         assert await run.parent.hears(StartTurn) == [StartTurn(prompt="changed!")]
         assert not list(run.place.directory.glob("prompt-*"))
+
+
+@pytest.mark.parametrize(("status", "left"), [(0, "Ask Fido to do something"), (3, "a draft")])
+@played
+async def test_a_file_that_an_editor_has_emptied_is_what_is_wanted_unless_it_failed(
+    tmp_path: Path, status: int, left: str
+) -> None:
+    async with scene(tmp_path, EDITOR=EDITOR) as (_, terminal):
+        terminal.type("a draft" + CTRL_G)
+        await terminal.shows("editing <a draft>")
+        terminal.type("empty\r")
+        await terminal.shows("saved <>")
+        terminal.type(f"end {status}\r")
+        await terminal.shows(f"› {left}")
 
 
 @played
