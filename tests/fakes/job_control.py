@@ -1,4 +1,4 @@
-"""As much of a shell as job control needs: one job in the foreground, `fg` when it has stopped."""
+"""As much of a shell as job control needs: one job in the foreground, `fg` or `bg` when it has stopped."""
 
 import os
 import signal
@@ -19,8 +19,8 @@ def main(command: list[str]) -> int:
     while os.WIFSTOPPED(os.waitpid(job, os.WUNTRACED)[1]):
         os.tcsetpgrp(0, os.getpid())
         _tell("stopped", before)
-        sys.stdin.readline()
-        os.tcsetpgrp(0, job)
+        if sys.stdin.readline().strip() != "bg":
+            os.tcsetpgrp(0, job)
         os.killpg(job, signal.SIGCONT)
     os.tcsetpgrp(0, os.getpid())
     _tell("ended", before)

@@ -10,9 +10,10 @@ from tests.fakes import an_editor
 from tests.fakes.chat_script import gate
 from tests.fakes.chat_script import say as answer
 from tests.fakes.fido import GUARD, Home, kill, openai_environment, pid_of, wait_until
+from tests.fakes.launch import command
 from tests.fakes.scene import Start, played, say, scene
 from tests.fakes.scripted_server import ScriptedServer
-from tests.fakes.terminal import CTRL_C, CTRL_G, ENTER, TerminalProgram
+from tests.fakes.terminal import CTRL_C, CTRL_G, CTRL_U, CTRL_Z, ENTER, TerminalProgram
 
 EDITOR = f"{sys.executable} -I {an_editor.__file__}"
 PASTE = "".join(f"line {number} of it\n" for number in range(10_000))
@@ -119,3 +120,23 @@ def test_what_is_written_and_queued_survives_everything_being_killed_and_is_not_
     program.until(lambda: "› queued" in program.text and "a draft" in program.text, "queue and draft")
     assert len(server.requests) == 1
     leave_with_draft(program)
+
+
+def test_an_editor_that_was_stopped_and_continued_in_the_background_leaves_the_shell_its_terminal(
+    at: Home, tmp_path: Path, server: ScriptedServer
+) -> None:
+    environment = at.environment(TERM="xterm-256color", EDITOR=EDITOR, **openai_environment(server.base_url))
+    shell = command("tests.fakes.job_control", *GUARD)
+    with TerminalProgram(shell, 100, 24, environment, tmp_path) as program:
+        program.until(lambda: "ready" in program.text, "the screen")
+        program.type("a draft" + CTRL_G)
+        program.until(lambda: "editing <a draft>" in program.text, "the editor")
+        program.type(CTRL_Z)
+        program.until(lambda: "stopped, tty as before" in program.text, "the shell")
+        program.screen.reset()
+        program.type("bg\n")
+        program.until(lambda: "stopped, tty as before" in program.text, "the job to stop again")
+        program.type("fg\nput changed\nend 0\n")
+        program.until(lambda: "› changed" in program.text, "the draft")
+        program.type(CTRL_U + "/quit" + ENTER)
+        program.until(lambda: "ended, tty as before" in program.text, "the end")
