@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -15,6 +17,7 @@ from tests.fakes.screen import Desktop
 from tests.test_ui_pieces import LINES
 from ui import theme
 from ui.theme import Glyphs
+from ui.transcript import code
 from ui.transcript.texts import text_widget
 
 WORKSPACE = session().workspace
@@ -56,9 +59,13 @@ def layers(role: object) -> list[object]:
 
 def links(text: str) -> dict[str, str]:
     """Where a terminal leads from which text, at a width that wraps nothing."""
+    return opened(desk(text))
+
+
+def opened(desktop: Desktop) -> dict[str, str]:
     return {
         part: layer.hyperlink.uri
-        for row in runs(desk(text), 300)
+        for row in runs(desktop, 300)
         for role, part in row
         for layer in layers(role)
         if isinstance(layer, urwid.AttrSpec) and layer.hyperlink is not None
@@ -80,6 +87,7 @@ def roles(text: str, part: str) -> list[object]:
         ("- a\n- b\n  - c\n\n  d", ["  • a", "  • b", "    ◦ c", "", "    d"]),
         ("9. a\n10. b\n    - c", ["  9. a", "  10. b", "      • c"]),
         ("1. a\n   1. x\n   1. y", ["  1. a", "     1. x", "     2. y"]),
+        ("1. a\n1. b\n\n1. c\n", ["  1. a", "  2. b", "", "  3. c"]),
         ("- [x] done\n- [ ] to do\n- [y] text", ["  [x] done", "  [ ] to do", "  • [y] text"]),
         ("> a\n> > b\n>\n> - c", ["  │ a", "  │ │ b", "  │", "  │ • c"]),
         ("---", ["  " + "─" * 32]),
@@ -112,6 +120,8 @@ def test_ascii_signs_are_enough() -> None:
 def test_a_text_of_nothing_but_marks_is_text() -> None:
     assert "".join(row.strip() for row in read("[" * 1_900)) == "[" * 1_900
     assert "".join(row.strip() for row in read("```\n" + "[(" * 700 + "\n```")) == "[(" * 700
+    for no_fence in ("``` `" + "[*" * 900, "```a`\n" + "[*" * 900):
+        assert "".join(row.strip() for row in read(no_fence)) == no_fence.replace("\n", "")
 
 
 # --- tables ------------------------------------------------------------------------------------------
@@ -175,6 +185,60 @@ def test_code_in_an_unknown_language_is_plain(language: str) -> None:
     assert [row.strip() for row in read(f"```{language}\ndef f():\n```")] == ["def f():"]
 
 
+def all_names() -> list[str]:
+    return sorted(set(code._names().values()))
+
+
+def test_no_code_takes_long_to_be_coloured() -> None:
+    """What took minutes, in every language whose colours are known, and in those that it was seen in."""
+    line = code.LONGEST
+    hostile = [
+        ("a" * (line // 2) + "\t" * (line // 2) + "\n") * 7,
+        *(((part * line)[:line] + "\n") * 7 for part in ("a ", '\\"', "[ ")),
+        "\n" * code.MOST_LINES,
+        "a" * 780 + "\t" * 780,
+    ]
+    for name in [
+        *all_names(),
+        "systemd",
+        "autohotkey",
+        "terraform",
+        "registry",
+        "easytrieve",
+        "autoit",
+        "fan",
+    ]:
+        code.coloured("", name, print, lasts=False)
+        for text in hostile:
+            begun = time.thread_time()
+            code.coloured(text, name, print, lasts=False)
+            assert time.thread_time() - begun < 1, (name, text[:10])
+
+
+def test_code_that_is_written_gets_its_colours_line_by_line() -> None:
+    lines = [f"def f{n}(): return {n}" for n in range(40)]
+    plain, most = 0, 0
+    for end in range(1, len(lines)):
+        drawn = code.coloured("\n".join(lines[:end]) + "\nde", "python", print, lasts=True)
+        plain = sum(len(line) == 1 for line in drawn) - 1
+        most = max(most, plain)
+        assert plain <= end // 8 + 1
+    assert most > 1
+    assert all(len(line) > 1 for line in code.coloured("\n".join(lines), "python", print, lasts=False))
+
+
+def test_a_language_that_is_not_loaded_yet_is_drawn_when_it_is() -> None:
+    languages, waiting, drawn = code.Languages(), list[Callable[[], None]](), list[str]()
+    languages.load = lambda work, then: waiting.extend((work, then))
+    assert languages.lexer("rust", lambda: drawn.append("first")) is None
+    assert languages.lexer("rust", lambda: drawn.append("second")) is None
+    assert (len(waiting), drawn) == (2, [])
+    for work in waiting:
+        work()
+    assert drawn == ["first", "second"]
+    assert languages.lexer("rust", print) is not None
+
+
 def test_a_long_program_is_coloured_in_all_its_parts() -> None:
     rows = runs(desk("```python\n" + "def f():\n    return 1\n\n" * 100 + "```\n"))
     assert sum(part == "def" and role == "c_keyword" for row in rows for role, part in row) == 100
@@ -196,6 +260,12 @@ def test_a_link_can_be_opened_and_shows_its_address_when_its_text_is_another() -
         ("[good.example](https://evil.example)", "https://evil.example"),
         ("[https://apple.com](https://аpple.com)", "https://xn--pple-43d.com"),
         ("[https://a.b](https://A.b.evil.example)", "https://A.b.evil.example"),
+        ("[www.google.com](www.google.com)", "(file:www.google.com)"),
+        ("[google.com/a.py](google.com/a.py)", "(file:google.com/a.py)"),
+        ("[a@b.c](a@b.c)", "(file:a@b.c)"),
+        ("[https://bank.com](mailto:https://bank.com)", "(mailto:https://bank.com)"),
+        ("[bank.com](mailto:bank.com)", "(mailto:bank.com)"),
+        ("[a@b.c](mailto:a@b.c?bcc=d@e.f)", "(mailto:a@b.c?bcc=d@e.f)"),
         ("[![https://good.example](x.png)](https://evil.example)", "https://evil.example"),
     ],
 )
@@ -210,6 +280,37 @@ def test_an_address_in_the_text_is_a_link_without_the_signs_around_it() -> None:
     }
     assert read(text, 100) == ["  See https://a.b/c_(d), (https://e.f) and http://g.h/i?j=k&l=m."]
     assert links("`https://a.b`") == {}
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://github.com/a/b/blob/main/pkg/__init__.py",
+        "https://a.b/pkg/__init__",
+        "https://x.org/a_b_c/*z*/~~y~~",
+        "http://a.b/2**3**4",
+    ],
+)
+def test_the_marks_within_an_address_are_part_of_it(address: str) -> None:
+    for text in (
+        f"see {address} there",
+        f"**{address}**, *it*",
+        f"- {address}",
+        f"| a |\n|--|\n| {address} |",
+    ):
+        assert links(text) == {address: address}
+        assert address in "\n".join(read(text, 100))
+    assert links(f"_{address}_") == {address: address}
+
+
+def test_a_picture_within_a_link_leads_where_the_link_leads() -> None:
+    assert read("[![build](https://a.b/c.svg)](https://d.e)") == ["  build (https://d.e)"]
+    assert set(links("[![build](https://a.b/c.svg)](https://d.e)").values()) == {"https://d.e"}
+
+
+def test_a_file_that_is_its_own_name_is_no_riddle() -> None:
+    for name in ("app.py", "src/app.py", "README.md", "docs/a.b/c"):
+        assert read(f"[{name}]({name})") == [f"  {name}"]
 
 
 def test_files_of_the_workspace_can_be_opened_and_no_others() -> None:
@@ -269,6 +370,18 @@ def test_what_is_being_written_looks_as_it_will(written: str, shown: str) -> Non
     rows = ["".join(part for _, part in row).rstrip() for row in runs(desktop)]
     assert rows[0] == shown
     assert len(rows) == (2 if written.startswith("|") else 1)
+
+
+def test_no_word_that_is_being_written_leads_anywhere() -> None:
+    text = (
+        "See [https://bank.example](https://evil.example/a) or https://a.b/__init__.py, **https://c.d/e** end"
+    )
+    whole = set(links(text).values())
+    for end in range(len(text)):
+        desktop = Desktop(120).tell(session(), MessageDelta(turn=1, kind="text", text=text[:end]))
+        assert set(opened(desktop).values()) <= whole
+    half = Desktop(120).tell(session(), MessageDelta(turn=1, kind="text", text="at https://a.b/__init__"))
+    assert "".join(part for _, part in runs(half)[0]).strip() == "at https://a.b/__init__"
 
 
 @settings(max_examples=25, deadline=None)

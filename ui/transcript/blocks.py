@@ -68,6 +68,10 @@ class TextBlock:
         """Whether it is the rest of a piece above."""
         return self.head is not None
 
+    def touch(self) -> None:
+        """Let it be drawn anew."""
+        self.revision += 1
+
     @property
     def apart(self) -> bool:
         """Whether an empty line stands above, within the answer."""

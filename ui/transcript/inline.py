@@ -1,26 +1,28 @@
 """The inside of a paragraph as spans: emphasis, code, links; everything else is text."""
 
-from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Final
+import functools
+from collections.abc import Hashable
+from typing import Final
 
+from markdown_it.token import Token
+
+from ui.transcript import parsing
 from ui.transcript.lines import Span, layered
-from ui.transcript.links import linked, with_bare_links
+from ui.transcript.links import linked
 from ui.transcript.transcript import steady
 
-if TYPE_CHECKING:
-    from markdown_it.token import Token
-
-    from ui.transcript.lines import Span, layered
-
+KEPT: Final = 512
+"""Paragraphs, items and cells that are kept: of a table that grows only the last cell is read again."""
 _MARKS: Final = {"strong": "strong", "em": "emphasis", "s": "struck"}
 
 
-def spans(tokens: Sequence["Token"], workspace: str) -> list[list[Span]]:
-    """Return the lines of a paragraph."""
+@functools.lru_cache(maxsize=KEPT)
+def spans(text: str, workspace: str, *, lasts: bool) -> tuple[tuple[Span, ...], ...]:
+    """Return the lines of a paragraph; `lasts`: its last word may go on."""
     writer = _Writer(workspace)
-    for token in tokens:
+    for token in parsing.inside(text, lasts=lasts):
         writer.write(token)
-    return writer.lines
+    return tuple(tuple(line) for line in writer.lines)
 
 
 class _Writer:
@@ -31,11 +33,11 @@ class _Writer:
         self._links: list[tuple[str, list[Span]]] = []
         """Addresses of the links that are open, with what stands before each in its line."""
 
-    def write(self, token: "Token") -> None:
+    def write(self, token: Token) -> None:
         kind = token.type
         mark, _, end = kind.rpartition("_")
         if kind == "text":
-            self._text(steady(token.content))
+            self._add(None, steady(token.content))
         elif kind == "code_inline":
             self._add("code", steady(token.content))
         elif kind in ("softbreak", "hardbreak"):
@@ -47,24 +49,20 @@ class _Writer:
             address, before = self._links.pop()
             self.lines[-1] = [*before, *linked(self.lines[-1], steady(address), self._workspace)]
         elif kind == "image":
-            said: list[Span] = [(self._roles[-1], steady(token.content) or "image")]
-            self.lines[-1] += linked(said, steady(str(token.attrs["src"])), self._workspace)
+            self._image(steady(token.content) or "image", steady(str(token.attrs["src"])))
         elif mark in _MARKS and end == "open":
             self._roles.append(layered(_MARKS[mark], self._roles[-1]))
         elif mark in _MARKS:
             self._roles.pop()
         else:
-            self._text(steady(token.content))
+            self._add(None, steady(token.content))
 
-    def _text(self, text: str) -> None:
+    def _image(self, said: str, address: str) -> None:
+        """Write an image as a link to it; within a link only that leads anywhere."""
         if self._links:
-            self._add(None, text)
-            return
-        for part, address in with_bare_links(text):
-            if address:
-                self.lines[-1] += linked([(self._roles[-1], part)], address, self._workspace)
-            else:
-                self._add(None, part)
+            self._add(None, said)
+        else:
+            self.lines[-1] += linked([(self._roles[-1], said)], address, self._workspace)
 
     def _add(self, role: Hashable, text: str) -> None:
         line, role = self.lines[-1], layered(role, self._roles[-1])

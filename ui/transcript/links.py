@@ -13,11 +13,15 @@ from ui.transcript.lines import Span, layered
 MOST: Final = 2_000
 """Characters of an address that terminals open (urwid refuses more than 2,083)."""
 _OPENED: Final = ("http://", "https://", "mailto:")
-_BARE: Final = re.compile(r"\bhttps?://[^\s<>\"'`|\\^{}]+", re.IGNORECASE)
-_AFTER: Final = ".,;:!?*_~"
-"""Signs that belong to the sentence when they end an address."""
-_BRACKETS: Final = {")": "(", "]": "["}
 _LINE: Final = re.compile(r"(?::[0-9]+){1,2}$")
+_MAIL: Final = re.compile(r"[^\s@/:?&]+@[^\s@/:?&]+")
+_HOST: Final = re.compile(r"(?:[^\s./:]+\.)+([^\s./:]+)(?=[/:?#]|$)")
+_OF_FILE: Final = re.compile(
+    "bat|c|cc|cfg|cpp|css|csv|go|h|hpp|html|ini|ipynb|java|jsx?|json|kt|lock|log|lua|md|pdf|php|pl|png|pyi?|rb|rs|"
+    "rst|scss|sh|sql|svg|swift|toml|tsx?|txt|xml|ya?ml|zsh",
+    re.IGNORECASE,
+)
+"""What the name of a file in the workspace ends with; it may look like a host to nobody."""
 _WHOLE: Final = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 
 
@@ -29,9 +33,10 @@ def linked(text: list[Span], address: str, workspace: str) -> list[Span]:
         link = layered(urwid.AttrSpec(hyperlink=target), "link")
     shown: list[Span] = [(layered(link, attribute), part) for attribute, part in text]
     said = "".join(part for _, part in text)
-    if _plain(said) == _plain(address):
+    beside = _shown(said, address)
+    if not beside:
         return shown
-    return [*shown, ("dim", " ("), (layered(link, "dim"), address), ("dim", ")")]
+    return [*shown, ("dim", " ("), (layered(link, "dim"), beside), ("dim", ")")]
 
 
 def opened(address: str, workspace: str) -> str:
@@ -56,25 +61,26 @@ def _file(address: str, workspace: str) -> str:
     return f"file://{quote(str(whole))}"
 
 
-def with_bare_links(text: str) -> list[tuple[str, str]]:
-    """Cut a text into its parts, each with the address that it is (empty: none)."""
-    parts: list[tuple[str, str]] = []
-    at = 0
-    for match in _BARE.finditer(text) if "://" in text else ():
-        address = _without_end(match[0])
-        parts += [(text[at : match.start()], ""), (address, address)]
-        at = match.start() + len(address)
-    return [(part, address) for part, address in [*parts, (text[at:], "")] if part]
+def _shown(said: str, address: str) -> str:
+    """Return the address as it has to be shown beside a text; empty when the text is the address."""
+    mail = address[:7].lower() == "mailto:"
+    if _plain(said) not in (_plain(address), _plain(address[7:]) if mail else None):
+        return address
+    if mail:
+        return "" if _MAIL.fullmatch(_plain(said)) else address
+    if _WHOLE.match(address) or not _looks_far(said):
+        return ""
+    return f"file:{address}"
 
 
-def _without_end(address: str) -> str:
-    while address[-1] in _AFTER or (
-        address[-1] in _BRACKETS and address.count(_BRACKETS[address[-1]]) < address.count(address[-1])
-    ):
-        address = address[:-1]
-    return address
+def _looks_far(said: str) -> bool:
+    """Tell whether a text looks like something on the net; `app.py` and `docs/a.md` do not."""
+    if "//" in said or "@" in said or said.strip().lower().startswith("www."):
+        return True
+    host = _HOST.match(said.strip())
+    return host is not None and _OF_FILE.fullmatch(host[1]) is None
 
 
 def _plain(address: str) -> str:
     """Return what makes two addresses the same to a reader."""
-    return address.strip().removeprefix("mailto:").removesuffix("/")
+    return address.strip().removesuffix("/")

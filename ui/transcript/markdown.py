@@ -5,12 +5,13 @@ Nothing in a text does anything but look different: HTML is text, and so is what
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from ui.theme import Glyphs
+from ui.transcript import parsing
 from ui.transcript.code import coloured
 from ui.transcript.inline import spans
 from ui.transcript.lines import Line, Span, between, layered
@@ -20,37 +21,51 @@ from ui.transcript.transcript import steady
 Layout = Callable[[int], list[Line]]
 """What lays a construct out in so many columns."""
 
-DEEPEST: Final = 20
-"""Constructs within each other that are understood; what is deeper is text."""
 MOST_SIGNS: Final = 600
 """Marks in a piece that is read as Markdown: 2,000 brackets take 60 ms, and no text has so many."""
 _SIGNS: Final = re.compile(r"[\[\]()!*_~`<>&\\|#]")
-_CODE: Final = re.compile(r" *(?:```|~~~)|    ")
+_CODE: Final = re.compile(r" *(?:`{3,}[^`\n]*(?:\n|$)|~{3,})|    ")
 _CODE_INDENT: Final = "  "
 _RULE: Final = 32
 """Columns of a rule; one over the whole width would look like the frame of the screen."""
 _ANY_WIDTH: Final = 80
 _TASKS: Final = {"[ ] ": ("dim", "[ ] "), "[x] ": ("ok", "[x] "), "[X] ": ("ok", "[x] ")}
-_PARSER: Final = (
-    MarkdownIt("commonmark", {"maxNesting": DEEPEST})
-    .enable(["table", "strikethrough"])
-    .disable(["html_block", "html_inline", "reference"])
-)
 
 
-def markdown(text: str, glyphs: Glyphs, workspace: str) -> Layout:
-    """Return what lays out a text; `workspace`: the directory whose files may be opened, empty for none."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What is drawn, as far as its text does not tell."""
+
+    glyphs: Glyphs
+    workspace: str
+    """The directory whose files may be opened; empty for none."""
+    number: int | None
+    """Of the item that it begins with; None: as written."""
+    lasts: bool
+    """Whether it may go on."""
+    again: Callable[[], None]
+    """What is called when it would look different, if it was drawn anew."""
+
+
+def markdown(text: str, piece: Piece) -> Layout:
+    """Return what lays a text out."""
     if len(_SIGNS.findall(text)) > MOST_SIGNS and not _CODE.match(text):
         return _fixed([Line([(None, line)]) for line in steady(text).split("\n")])
-    drawing = _Drawing(text, glyphs, workspace)
-    return _one_below_the_other(drawing.blocks(_PARSER.parse(text)))
+    return _Drawing(text, piece).layout()
 
 
 class _Drawing:
-    def __init__(self, text: str, glyphs: Glyphs, workspace: str) -> None:
+    def __init__(self, text: str, piece: Piece) -> None:
         self._lines = text.split("\n")
-        self._glyphs = glyphs
-        self._workspace = workspace
+        self._piece = piece
+        self._glyphs = piece.glyphs
+        self._tokens = parsing.blocks(text)
+        said = [token for token in self._tokens if token.content]
+        self._last = said[-1] if said and piece.lasts else None
+        """What is being written, if anything is."""
+
+    def layout(self) -> Layout:
+        return _one_below_the_other(self.blocks(self._tokens))
 
     def blocks(self, tokens: Sequence[Token], depth: int = 0) -> list[Layout]:
         """Return the layouts of what stands below each other."""
@@ -70,12 +85,12 @@ class _Drawing:
         token = group[0]
         match token.type:
             case "paragraph_open":
-                return [_fixed([Line(line) for line in self._inline(group[1])])]
+                return [_fixed([Line([*line]) for line in self._inline(group[1])])]
             case "heading_open":
                 role = "heading" if token.tag in ("h1", "h2") else "strong"
                 return [_fixed([Line(_in_role(line, role)) for line in self._inline(group[1])])]
             case "fence" | "code_block":
-                return [_fixed(_code(token))]
+                return [_fixed(self._code(token))]
             case "hr":
                 return [lambda columns: [Line([("rule", self._glyphs.rule * min(columns, _RULE))])]]
             case "blockquote_open":
@@ -90,12 +105,21 @@ class _Drawing:
                 text = steady("\n".join(each.content for each in group))
                 return [_fixed([Line([(None, line)]) for line in text.split("\n")])]
 
-    def _inline(self, token: Token) -> list[list[Span]]:
-        return spans(token.children or (), self._workspace)
+    def _inline(self, token: Token) -> Sequence[Sequence[Span]]:
+        return spans(token.content, self._piece.workspace, lasts=token is self._last)
+
+    def _code(self, token: Token) -> list[Line]:
+        language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
+        code = steady(token.content.removesuffix("\n"))
+        return [
+            _code_line(line)
+            for line in coloured(code, language, self._piece.again, lasts=token is self._last)
+        ]
 
     def _items(self, group: Sequence[Token], depth: int) -> Iterator[Layout]:
         list_token = group[0]
-        number = int(list_token.attrs.get("start", 1))
+        own = self._piece.number if list_token is self._tokens[0] else None
+        number = int(list_token.attrs.get("start", 1)) if own is None else own
         for count, item in enumerate(_siblings(group[1:-1])):
             if count and self._is_apart(item[0]):
                 yield _fixed([Line([])])
@@ -136,12 +160,7 @@ def _align(token: Token) -> Align:
     return next((align for align in aligns if style.endswith(align)), "left")
 
 
-def _code(token: Token) -> list[Line]:
-    language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
-    return [_code_line(line) for line in coloured(steady(token.content.removesuffix("\n")), language)]
-
-
-def _code_line(line: list[Span]) -> Line:
+def _code_line(line: Sequence[Span]) -> Line:
     """Indent a line of code, and where it goes on a little more."""
     text = "".join(part for _, part in line)
     indent = len(text) - len(text.lstrip(" "))
@@ -184,11 +203,10 @@ def _with_bullet(layout: Layout, mark: str) -> Layout:
 
 def _all_in_role(layout: Layout, role: str) -> Layout:
     def in_role(columns: int) -> list[Line]:
-        return [Line(_in_role(line.body, role), line.lead, line.hang) for line in layout(columns)]
+        return [replace(line, body=_in_role(line.body, role)) for line in layout(columns)]
 
     return in_role
 
 
 def _in_role(line: Sequence[Span], role: str) -> list[Span]:
-
     return [(layered(own, role), text) for own, text in line]

@@ -14,7 +14,7 @@ _BETWEEN: Final = 3
 """Columns between two cells."""
 
 Align = Literal["left", "center", "right"]
-Cell = list[Span]
+Cell = Sequence[Span]
 
 
 @dataclass(frozen=True, slots=True)

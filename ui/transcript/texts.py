@@ -15,12 +15,13 @@ _MARGIN: Final = 2
 
 def text_widget(block: TextBlock, view: View) -> AbstractFlowWidget:
     """Return the widget of a piece of an answer."""
-    from ui.transcript.markdown import markdown  # 40 ms and 1.3 MiB, which no first frame needs
+    from ui.transcript.markdown import Piece, markdown  # 40 ms and 1.3 MiB, which no first frame needs
 
     session = view.state.conversation.session
     workspace = "" if session is None else session.workspace
     written = source(block)
-    layout = markdown(completed(written) if block.lasts else written, view.glyphs, workspace)
+    piece = Piece(view.glyphs, workspace, block.number, block.lasts, block.touch)
+    layout = markdown(completed(written) if block.lasts else written, piece)
     margin = " " * (_MARGIN + block.margin)
 
     def lines(columns: int) -> list[Line]:

@@ -1,7 +1,8 @@
 """The end of a piece that is still being written, as it will probably go on; pure.
 
-Marks that are open are closed, so that a word is bold from its first letter on, and a table is one from its
-first row on. Nothing then changes its look, or its place, when the rest arrives.
+What is open of bold, of struck text and of code is closed, so that a word is bold from its first letter on,
+and a table is one from its first row on. A single `*` or `_`, which may mean itself, and a link change how
+their words look when they are whole.
 """
 
 import re
@@ -19,7 +20,8 @@ def completed(text: str) -> str:
     if text.startswith("|") and "\n" not in text:
         return _table(text)
     paragraph = text[text.rfind("\n\n") + 1 :]
-    shown = paragraph.rstrip("*_`~")
+    word = paragraph[1 + max(paragraph.rfind(" "), paragraph.rfind("\n")) :]
+    shown = paragraph.rstrip("*`~" if "://" in word else "*_`~")
     return text[: len(text) - len(paragraph)] + shown + _closing(shown)
 
 
