@@ -122,11 +122,16 @@ def test_without_colours_and_in_ascii_every_state_has_a_sign_and_a_word_of_its_o
     assert mono["activity"] != mono["dim"] != mono["strong"]
 
 
-def test_an_outcome_that_is_too_long_for_one_row_has_two() -> None:
-    why = "The worker process was killed by SIGKILL before it had a result."
-    desk = working(80).tell(activity("partial", why, active=False, usage=USED))
-    assert "12.3k tokens" in desk.lines[1]
-    assert f"partial  {why}" in desk.lines[2]
+def test_the_words_of_an_outcome_matter_more_than_figures_and_take_no_other_row() -> None:
+    why = "The worker process was killed by SIGKILL"
+    desk = working(80)
+    below = desk.lines[2:]
+    desk.tell(activity("partial", why, active=False, usage=USED))
+    assert f"partial  {why}" in desk.lines[1]
+    assert desk.lines[1].endswith(" 0:00")
+    desk.tell(activity("partial", why + " before it had a result.", active=False, usage=USED))
+    assert f"partial  {why} befo…" in desk.lines[1]
+    assert desk.lines[2:] == below
     assert "partial" in Desktop(80, 10).tell(*TURN, activity("partial", why, active=False)).lines[1]
 
 

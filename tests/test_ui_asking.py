@@ -1,5 +1,7 @@
 """Answers to approvals and questions, and the grace that keeps typing ahead from answering."""
 
+import pytest
+
 from ipc.messages import AskRaised
 from ipc.terminal_text import on_one_line
 from tests.fakes.facts import approval
@@ -26,13 +28,38 @@ def test_a_question_offers_its_options_an_own_answer_and_none() -> None:
 
 
 def test_what_is_typed_ahead_does_not_answer() -> None:
-    grace = Grace(10.0)
+    grace = Grace()
+    assert grace.seen(10.0) == GRACE_S
     assert not grace.armed(10.0 + 0.9 * GRACE_S)
     grace.typed(10.0 + 0.9 * GRACE_S)
     assert not grace.armed(10.0 + 1.5 * GRACE_S)
     assert grace.armed(10.0 + 2.0 * GRACE_S)
     grace.typed(10.0 + 2.1 * GRACE_S)
     assert grace.armed(10.0 + 2.1 * GRACE_S)
+    assert grace.seen(10.0 + 2.1 * GRACE_S) is None
+
+
+def test_the_grace_begins_when_the_ask_is_seen_and_anew_when_it_was_covered() -> None:
+    grace = Grace()
+    assert not grace.armed(1_000.0)
+    grace.typed(1_000.0)
+    assert not grace.armed(2_000.0)
+    grace.seen(2_000.0)
+    grace.seen(2_000.0 + 0.9 * GRACE_S)
+    assert grace.armed(2_000.0 + GRACE_S)
+    grace.covered()
+    assert not grace.armed(3_000.0)
+    grace.seen(3_000.0)
+    assert not grace.armed(3_000.0)
+
+
+@pytest.mark.parametrize("blank", list("\t\u00a0\u1160\u2003\u2800\u3000\u3164\uffa0"))
+def test_gaps_of_whatever_looks_like_nothing_are_counted(blank: str) -> None:
+    assert body(approval(f"ls{blank * 600}; rm -rf ~")) == "ls⟨600 blanks⟩; rm -rf ~"
+    assert body(approval(f"ls\n{f'{blank}{blank}' * 3}\n" + f"{blank}\n" * 9 + "rm -rf ~")) == (
+        "ls\n⟨10 empty lines⟩\nrm -rf ~"
+    )
+    assert body(approval(f"a{blank}b")) == f"a{blank}b"
 
 
 def test_gaps_can_not_push_a_command_out_of_sight() -> None:

@@ -22,6 +22,7 @@ from tests.fakes.screen import Desktop, working
 from ui import theme
 from ui.asking import GRACE_S
 from ui.composer.composer import PLACEHOLDER, Composer
+from ui.pointer import point
 from ui.transcript.listing import TranscriptView
 from ui.widgets import activity_bar
 from ui.widgets.plan_panel import PlanPanel
@@ -269,21 +270,20 @@ def test_what_is_under_the_pointer_is_known_and_what_lies_over_it_comes_first() 
     desk.press("f2").draw()
     over = screen.part_at(30, 10)
     assert over is not None
-    assert over.widget is screen.panel
+    assert over.widget is screen.plan
 
 
 def test_the_wheel_over_the_panel_scrolls_the_plan_and_not_the_transcript() -> None:
     desk = Desktop(80, 24).tell(session(), PlanChanged(plan=PLAN), say("line\n\n" * 60))
     desk.draw()
-    part = desk.screen.part_at(70, 12)
-    assert part is not None
-    assert part.widget is desk.screen.panel
     left = [line.partition("│")[0] for line in desk.lines]
-    desk.screen.panel.scroll("down")
-    before = desk.text
-    desk.screen.panel.scroll("page up")
-    assert desk.text != before
-    assert [line.partition("│")[0] for line in desk.lines] == left
+    for button in (4, 5):
+        before = desk.text
+        point(desk.screen, ("mouse press", button, 70, 12))
+        assert desk.text != before
+        assert [line.partition("│")[0] for line in desk.lines] == left
+    point(desk.screen, ("mouse press", 4, 5, 12))
+    assert [line.partition("│")[0] for line in desk.lines] != left
 
 
 def test_a_plan_update_is_one_line_of_the_transcript() -> None:

@@ -34,7 +34,7 @@ def head_of(desk: Desktop) -> str:
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_another_sessions_plan_is_marked_as_carried_over_and_never_as_running(columns: int) -> None:
     desk = running(plan(session="another", updated_at=YESTERDAY), columns)
-    assert "carried over from yesterday" in head_of(desk)
+    assert ("carried over from yesterday" if columns > 40 else "carried over") in head_of(desk)
     for text in ("◐", "● "):
         assert text not in "".join(desk.lines[1:-1])
     assert desk.roles_of("Inspect the pr"[: columns - 36]) <= {"dim", "warning", "strong", None, "prompt"}
@@ -60,7 +60,7 @@ def test_the_running_sessions_plan_is_live() -> None:
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_a_plan_that_no_session_wrote_was_changed_by_hand(columns: int) -> None:
     desk = running(plan(session="", updated_at=YESTERDAY), columns)
-    assert "changed by hand yesterday" in head_of(desk)
+    assert ("changed by hand yesterday" if columns > 40 else "changed by hand") in head_of(desk)
     assert "◐" not in desk.text
 
 

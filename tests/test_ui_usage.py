@@ -65,7 +65,7 @@ def test_usage_is_told_anew_while_it_is_open() -> None:
     ("columns", "shown"),
     [
         (40, ["agent", "Enter send", "F1 help"]),
-        (60, ["agent", "gpt-5-mini", "context 10%", "Enter send"]),
+        (60, ["agent", "context 10%", "turn 12.3k", "Enter send"]),
         (80, ["context 10%", "turn 12.3k", "Enter send", "F1 help"]),
         (120, ["12.3k/128k 10%", "turn 12.3k", "46.2k tokens", "$0.12", "F1 help"]),
         (200, ["12.3k/128k 10%", "turn 12.3k", "46.2k tokens", "$0.12", "Alt-Enter new line"]),
@@ -164,4 +164,5 @@ def test_how_to_stop_what_goes_on_is_said_at_every_width_whatever_is_in_the_draf
 
 def test_the_offline_model_is_named() -> None:
     assert "offline model" in Desktop().tell(session(offline=True)).lines[0]
-    assert "offline model" in Desktop(60).tell(session(offline=True)).lines[-1]
+    assert "offline model" in Desktop(60).tell(session(offline=True)).lines[1]
+    assert "offline model" in Desktop(60, 12).tell(session(offline=True)).lines[-1]

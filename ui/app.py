@@ -218,12 +218,11 @@ class App:
     def _drawn(self) -> None:
         self._view.desk.seen()
         self._sweeping.drawn()
+        if (left := self._screen.drawn()) is not None:
+            self._draw_soon(left)
 
     def _expect_change(self) -> None:
         """Plan the next frame, when something on the screen changes with time alone."""
-        form = self._screen.form
-        if form is not None and not form.armed:
-            self._draw_soon(form.grace.until - self._view.clock())
         plan = self._view.state.plan
         if plan is not None and plan.items:
             self._draw_soon(min(AGE_S, self._view.until_midnight))

@@ -10,7 +10,11 @@ from ui.diffs import creates, shows_diff
 
 GRACE_S: Final = 0.5
 """Seconds without a key after which keys belong to the ask: what was typed ahead can't answer it."""
-_LONG_GAP: Final = re.compile(r" {24,}|(?:[ ]*\n){6,}")
+NUMBERED: Final = 9
+"""Answers that a digit gives; the arrows reach the others."""
+_BLANK: Final = "[ \\t\u00a0\u115f\u1160\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\u3164\uffa0]"
+"""Everything that looks like nothing, whatever Unicode calls it."""
+_LONG_GAP: Final = re.compile(rf"{_BLANK}{{24,}}|(?:{_BLANK}*\n){{6,}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +99,32 @@ def body(ask: AskRaised) -> str:
 
 def _count_gap(gap: re.Match[str]) -> str:
     lines = gap[0].count("\n")
-    return f"\n⟨{lines - 1} empty lines⟩\n" if lines else f"⟨{len(gap[0])} spaces⟩"
+    if lines:
+        return f"\n⟨{lines - 1} empty lines⟩\n"
+    return f"⟨{len(gap[0])} {'blanks' if gap[0].strip(' ') else 'spaces'}⟩"
 
 
 class Grace:
-    """Tells typing ahead from answering."""
+    """Tells typing ahead from answering: nobody answers what they have not seen for a moment."""
 
-    def __init__(self, now: float) -> None:
-        self.until = now + GRACE_S
-        self._armed = False
+    def __init__(self) -> None:
+        self._until: float | None = None
+
+    def seen(self, now: float) -> float | None:
+        """Note that a frame shows the ask; return the seconds until keys answer, None when they do."""
+        if self._until is None:
+            self._until = now + GRACE_S
+        return None if self.armed(now) else self._until - now
+
+    def covered(self) -> None:
+        """Note that the ask is not in sight: once it is, the grace begins anew."""
+        self._until = None
 
     def typed(self, now: float) -> None:
         """Note a key; while the grace lasts, it begins again."""
-        if not self.armed(now):
-            self.until = now + GRACE_S
+        if self._until is not None and not self.armed(now):
+            self._until = now + GRACE_S
 
     def armed(self, now: float) -> bool:
-        """Tell whether keys answer now; once they do, they go on doing so."""
-        self._armed = self._armed or now >= self.until
-        return self._armed
+        """Tell whether keys answer now."""
+        return self._until is not None and now >= self._until

@@ -21,10 +21,14 @@ def clock(seconds: float) -> str:
 
 
 def elapsed(milliseconds: int) -> str:
-    """Return elapsed time in exactly 5 columns: ` 0:07`, `12:45`, from 100 minutes on `1h40m`."""
-    seconds = max(0, milliseconds) // 1_000
-    minutes, rest = divmod(seconds, 60)
-    return f"{minutes:2}:{rest:02}" if minutes < 100 else f"{min(9, minutes // 60)}h{minutes % 60:02}m"
+    """Return elapsed time in 5 columns: ` 0:07`, `12:45`; from 100 minutes on `1h40m`, then `10h05`."""
+    minutes, seconds = divmod(max(0, milliseconds) // 1_000, 60)
+    hours, rest = divmod(minutes, 60)
+    if minutes < 100:
+        return f"{minutes:2}:{seconds:02}"
+    if hours < 100:
+        return f"{hours}h{rest:02}m"[:5]
+    return f"{hours:4}h"
 
 
 def count(number: int) -> str:
@@ -42,12 +46,19 @@ def count(number: int) -> str:
 
 def money(dollars: float) -> str:
     """Return US dollars, small amounts with the digits that matter: `$0.0042`, `$0.12`, `$3.40`."""
+    if 0 < dollars < 0.0001:
+        return "<$0.0001"
     return f"${dollars:.4f}" if 0 < dollars < 0.01 else f"${dollars:.2f}"
 
 
 def share(part: int, whole: int) -> str:
-    """Return a part of a whole as `89%`; a whole of nothing has none."""
-    return f"{round(100 * part / whole)}%" if whole > 0 else "0%"
+    """Return a part of a whole as `89%`; only nothing is `0%`, and only all of it `100%`."""
+    if part <= 0 or whole <= 0:
+        return "0%"
+    percent = round(100 * part / whole)
+    if percent == 0:
+        return "<1%"
+    return f"{min(percent, 99) if part < whole else percent}%"
 
 
 def moment(stamp: str, now: datetime) -> str:

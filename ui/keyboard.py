@@ -1,10 +1,12 @@
 """Who a key is for: the overlay that is open, the ask that waits, or the composer and the rest."""
 
+from typing import Literal
+
 from ipc.messages import SettleAsk
 from ui import key_names, keys
 from ui.desk import Message
 from ui.orders import Order
-from ui.screen import Screen
+from ui.screen import Screen, too_small
 from ui.widgets.approval import AskForm
 from ui.widgets.recall import RecallList
 from ui.widgets.row import Size
@@ -33,8 +35,12 @@ class Keyboard:
             return []
         if action == "interrupt":
             return self._interrupt(cleared=cleared)
-        if action == "background" or action == "redraw":
-            return [action]
+        if action == "redraw":
+            return ["redraw"]
+        if action == "background":
+            return self._hand_over("background")
+        if too_small(size):
+            return self._unseen(size, key, action)
         if desk.overlay is not None:
             return self._in_overlay(size, key, action)
         if desk.reading.active:
@@ -64,6 +70,26 @@ class Keyboard:
         elif cleared and "leave" in orders:
             editor.undo()
         return orders
+
+    def _hand_over(self, order: Literal["background", "edit"]) -> list[Order]:
+        """Give the terminal to somebody else: what asks is out of sight then."""
+        if self._screen.form is not None:
+            self._screen.form.grace.covered()
+        return [order]
+
+    def _unseen(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
+        """Take a key on a screen that shows nothing: it stops the turn or is text, and answers nothing."""
+        screen, desk = self._screen, self._view.desk
+        if action == "cancel":
+            desk.close()
+            desk.reading.leave()
+            return desk.cancel(self._view.state)
+        if action == "newline":
+            screen.composer.editor.newline()
+        elif action is None:
+            screen.composer.keypress(size, key)
+            return screen.completer.typed(key)
+        return []
 
     def _paste(self, size: Size, pasted: keys.Pasted) -> list[Order]:
         """Give a paste to whoever takes text now; it never answers or chooses anything."""
@@ -101,6 +127,8 @@ class Keyboard:
                 return desk.open_session(session_id)
         elif overlay is not None and action in keys.SCROLLING:
             overlay.scroll(keys.SCROLLING[action])
+        elif overlay is not None and key in keys.ENDS:
+            overlay.scroll(key)
         return []
 
     def _beside(self, size: Size, key: str, action: keys.Action | None) -> list[Order]:
@@ -119,7 +147,7 @@ class Keyboard:
                 composer.editor.restore(desk.outbox.leave())
                 return desk.advance(self._view.state)
             case "edit":
-                return ["edit"]
+                return self._hand_over("edit")
             case "drop_queued":
                 if desk.outbox.edited is not None:
                     desk.walk.end()

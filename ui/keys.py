@@ -153,6 +153,8 @@ SCROLLING: Final[dict[Action, str]] = {
     "panel_down": "page down",
 }
 """Actions that scroll, and the key that a scrolled widget knows for it."""
+ENDS: Final = ("home", "end")
+"""Keys that scroll what lies over the screen all the way; a plan then follows its active step again."""
 
 
 class Pasted(str):

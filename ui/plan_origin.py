@@ -26,21 +26,22 @@ def look(plan: Plan, view: View) -> Look:
     """Tell how its steps may be drawn; nothing looks under way that is not."""
     if origin(plan, view) != "ours":
         return "past"
-    state = view.state
-    alive = state.parent_lost is None and not state.cut_off
-    return "working" if alive and state.conversation.running else "idle"
+    return "working" if view.alive and view.state.conversation.running else "idle"
 
 
-def provenance(plan: Plan, view: View) -> str:
-    """Return in words where a plan comes from that is not the open session's; else an empty text."""
+def provenance(plan: Plan, view: View, *, brief: bool = False) -> str:
+    """Return in words where a plan comes from that is not the open session's; else an empty text.
+
+    `brief`: without the time.
+    """
     now = view.wall()
     when = figures.day(plan.updated_at, now)
     when = f"today {when}" if ":" in when else when
     match origin(plan, view):
         case "earlier":
-            return f"carried over from {when or 'an earlier session'}"
+            return "carried over" if brief else f"carried over from {when or 'an earlier session'}"
         case "hand":
-            return f"changed by hand {when}".rstrip()
+            return "changed by hand" if brief else f"changed by hand {when}".rstrip()
         case "ours" | "unknown":
             return ""
         case other:

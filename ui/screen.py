@@ -71,6 +71,8 @@ class Screen(urwid.Widget):
         self.view = view
         self.transcript = TranscriptView(view)
         self.panel = PlanPanel(view)
+        self.plan = PlanPanel(view)
+        """The same over the screen, scrolled for itself."""
         self.help = HelpPage(view)
         self.usage = TextPage("Usage", lambda: usage_markup(view.state.conversation), view.glyphs)
         self.jobs = TextPage("Running in the background", lambda: jobs_markup(view), view.glyphs)
@@ -80,8 +82,14 @@ class Screen(urwid.Widget):
         self.completer: Completer = Completer(view, self.composer) if before is None else before.completer
         self.popup = Popup(view, self.completer)
         self.form: AskForm | None = None
+        self.forms: dict[str, AskForm] = {} if before is None else before.forms
+        """What was begun at each ask that is open, by its id."""
+        for begun in self.forms.values():
+            begun.wear()
         self._on_key = on_key
         self._parts: list[Part] = []
+        self._unsaid = self._names = False
+        """Whether the line for the person has no place, and whether a row above names model and session."""
         self._header = self._row(lambda columns: header.header(view, columns))
         self._strip = self._row(lambda columns: plan_panel.plan_strip(view, columns))
         self._status = self._row(
@@ -91,18 +99,49 @@ class Screen(urwid.Widget):
 
     def changed(self) -> None:
         """Draw what the state now says."""
+        self.view.keep_time()
         self.transcript.changed()
         self.panel.changed()
+        self._open_plan()
         self.recall.changed()
         while self.view.desk.taken_late:
             self.composer.take_away(self.view.desk.taken_late.pop())
         self.completer.changed()
-        ask = self.view.waiting_ask
+        self._look_at_asks()
+
+    def drawn(self) -> float | None:
+        """Note that the person sees the last frame; return the seconds until keys mean something else."""
+        in_sight = [part.widget for part in self._parts] if self.overlay is None else []
+        for begun in self.forms.values():
+            if begun not in in_sight:
+                begun.grace.covered()
+        form = self.form
+        return form.grace.seen(self.view.clock()) if form is not None and form in in_sight else None
+
+    def _look_at_asks(self) -> None:
+        """Show the oldest that has no answer; what was written at one that is gone becomes a draft."""
+        asks, ask = self.view.state.conversation.asks, self.view.waiting_ask
+        for ask_id, begun in list(self.forms.items()):
+            if asks.get(ask_id) != begun.ask:
+                del self.forms[ask_id]
+                for written in begun.take_unsent():
+                    self.composer.give_back(written)
         if ask is None:
             self.form = None
-        elif self.form is None or self.form.ask.ask_id != ask.ask_id:
-            self.form = AskForm(self.view, ask, drafting=bool(self.composer.editor.edit_text))
+        else:
+            editor = self.composer.editor
+            if ask.ask_id not in self.forms:
+                self.forms[ask.ask_id] = AskForm(self.view, ask, lambda: editor.edit_text)
+            self.form = self.forms[ask.ask_id]
+            self.form.reopen()
         self.composer.editor.placeholder = ("dim", PLACEHOLDER if ask is None else asking.placeholder(ask))
+
+    def _open_plan(self) -> None:
+        """Let the plan over the screen begin with the active item each time that it is opened."""
+        if self.overlay is self.plan:
+            self.plan.changed()
+        else:
+            self.plan.follow()
 
     def keypress(self, size: Size, key: str) -> str | None:
         return self._on_key(size, key)
@@ -115,7 +154,7 @@ class Screen(urwid.Widget):
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         columns, rows = size
         self._parts = []
-        if columns < MIN_COLUMNS or rows < MIN_ROWS:
+        if too_small(size):
             return _too_small(columns, rows, self.view.keymap.shown("cancel"))
         if self.view.desk.reading.selecting:
             return self.transcript.render(size)
@@ -141,7 +180,7 @@ class Screen(urwid.Widget):
         """What lies over everything, if anything does."""
         match self.view.desk.overlay:
             case "plan":
-                return self.panel
+                return self.plan
             case "help":
                 return self.help
             case "usage":
@@ -168,8 +207,6 @@ class Screen(urwid.Widget):
         return urwid.CanvasOverlay(canvas, screen, 0, top)
 
     def _laid_over(self, screen: urwid.Canvas, overlay: Overlay) -> urwid.Canvas:
-        if isinstance(overlay, PlanPanel):
-            overlay.screen_rows = plan_panel.ALONE
         widest = help_page.WIDEST if isinstance(overlay, HelpPage) else OVERLAY_WIDEST
         box = overlay_box((screen.cols(), screen.rows()), overlay, widest)
         self._parts.append(Part(overlay, (box.columns, box.rows), box.left, box.top, box.rows))
@@ -180,8 +217,11 @@ class Screen(urwid.Widget):
         above = [self._header]
         ellipsis, role = self.view.glyphs.ellipsis, activity_bar.role(self.view)
         bar = activity_bar.activity_bar(self.view, columns, rows)
-        if not bar and rows >= activity_bar.ROOMY:
-            bar, role = [([(None, self.view.glyphs.rule * columns)], [])], "rule"
+        place = activity_bar.place(columns, rows)
+        if not bar and place:
+            named: list[Content] = [(header.below(self.view), [])] * (place - 1)
+            bar = [*named, ([("rule", self.view.glyphs.rule * columns)], [])]
+        self._names = self.view.state.conversation.activity is None and place > 1
         above += [constant_row(left, ellipsis, role, right) for left, right in bar]
         plan = self.view.state.plan
         if columns < NARROW and plan is not None and plan.items and not self._crowded(rows):
@@ -194,10 +234,17 @@ class Screen(urwid.Widget):
 
     def _around(self, columns: int) -> Around:
         form = self.form
-        head = self.panel.tells_usage and any(part.widget is self.panel for part in self._parts[:1])
+        around = Around(
+            offered=self.completer.offers,
+            session_head=self.panel.tells_usage and any(part.widget is self.panel for part in self._parts),
+            unsaid=self._unsaid,
+            names=self._names,
+        )
         if form is None or self._writing_in is not form:
-            return Around(offered=self.completer.offers, session_head=head)
-        return Around(form.answering, form.choices, form.is_cut(columns), session_head=head)
+            return around
+        return around._replace(
+            answering=form.answering, choices=form.choices, cut=form.is_cut(columns), offered="nothing"
+        )
 
     @property
     def _writing_in(self) -> AbstractFlowWidget | TranscriptView:
@@ -209,20 +256,34 @@ class Screen(urwid.Widget):
     def _below(self, columns: int, room: int) -> list[AbstractFlowWidget]:
         """Return what stands below the transcript, in at most `room` rows."""
         form = self.form
-        room -= 2  # The status line and the rule above the composer.
-        written = form is not None and form.answering == "writing" and not self.composer.editor.edit_text
-        if form is not None and (written or room < _ROOM_FOR_BOTH):
-            said = notes(self.view, columns, max(1, room // 3)) if self.view.desk.message else []
-            form.limit = room + 1 - sum(note.rows((columns,)) for note in said)
-            return [*said, form, self._status]
+        room -= 1  # The status line.
+        alone = form is not None and form.answering == "writing" and not self.composer.editor.edit_text
+        if form is not None and (alone or room <= _ROOM_FOR_BOTH):
+            return self._ask_alone(form, columns, room)
+        room -= 1  # The rule above the composer.
         self.composer.limit = max(1, min(_COMPOSER_ROWS, room // 3))
         room -= self.composer.rows((columns,))
-        noted = notes(self.view, columns, room if form is None else room // 3)
+        noted = self._notes(columns, room if form is None else min(room // 3, room - form.least))
         writing = [*noted, self._rule, self.composer, self._status]
         if form is None:
             return writing
-        form.limit = room - sum(note.rows((columns,)) for note in noted)
+        form.limit = room - _height(noted, columns)
         return [form, *writing]
+
+    def _ask_alone(self, form: AskForm, columns: int, room: int) -> list[AbstractFlowWidget]:
+        """Let an ask have all the room; while keys still go to the draft, that keeps a row to be seen in."""
+        writes: list[AbstractFlowWidget] = [] if form.armed else [self.composer]
+        self.composer.limit = 1
+        room -= len(writes)
+        said = (
+            self._notes(columns, min(max(1, room // 3), room - form.least)) if self.view.desk.message else []
+        )
+        form.limit = max(1, room - _height(said, columns))
+        return [*said, form, *writes, self._status]
+
+    def _notes(self, columns: int, room: int) -> list[AbstractFlowWidget]:
+        self._unsaid = room <= 0
+        return notes(self.view, columns, room)
 
     def _body(self, columns: int, rows: int, top: int, screen_rows: int) -> urwid.Canvas:
         """Draw the transcript, and beside it the panel where the screen is wide enough."""
@@ -252,8 +313,17 @@ def panel_columns(columns: int) -> int:
     return min(60, columns // 3) if columns >= WIDE else max(28, columns * 3 // 10)
 
 
+def too_small(size: Size) -> bool:
+    """Tell whether nothing but that fits on a screen of so many columns and rows."""
+    return size[0] < MIN_COLUMNS or size[1] < MIN_ROWS
+
+
+def _height(widgets: list[AbstractFlowWidget], columns: int) -> int:
+    return sum(widget.rows((columns,)) for widget in widgets)
+
+
 def _too_small(columns: int, rows: int, stops: str) -> urwid.Canvas:
-    lines = header.too_small(columns, rows, stops)
+    lines = header.too_small((columns, rows), (MIN_COLUMNS, MIN_ROWS), stops)
     text = urwid.CompositeCanvas(urwid.Text("\n".join(lines), wrap=urwid.CLIP).render((columns,)))
     text.pad_trim_top_bottom(0, rows - text.rows())
     return text

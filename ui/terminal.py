@@ -28,7 +28,7 @@ ESCAPE_S: Final = 0.03
 more than all else that a cancel takes."""
 
 _ABOVE_ASCII: Final = re.compile("[^\x00-\x7f]+")
-_LOOKS_LIKE: Final = str.maketrans("‘’“”–—…•→←✓✗─│⟨⟩", "''\"\"--~*><+x-|<>")
+_LOOKS_LIKE: Final = str.maketrans("‘’“”–—…•→←✓✗─│⟨⟩", "''\"\"-->*><+x-|<>")
 
 
 def in_ascii(text: str) -> str:

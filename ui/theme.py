@@ -11,7 +11,7 @@ from ui.transcript.blocks import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Glyphs:
-    """The signs of one character set; each is one column wide."""
+    """The signs of one character set; each is one column wide, but for the ellipsis."""
 
     prompt: str
     running: tuple[str, str]
@@ -74,7 +74,7 @@ ASCII: Final = Glyphs(
     thought=":",
     agent=("*", "o"),
     chosen=">",
-    ellipsis="~",
+    ellipsis="...",
     dot="-",
     bar="|",
     rule="-",
@@ -87,6 +87,10 @@ ASCII: Final = Glyphs(
 )
 
 
+_COERCED: Final = ("C.UTF-8", "C.utf8", "UTF-8")
+"""What Python makes of LC_CTYPE in a locale that it believes to be a mistake."""
+
+
 def glyphs(wanted: Wanted, environ: Mapping[str, str]) -> Glyphs:
     """Return the signs that the person wants, or those that the locale has."""
     unicode = speaks_unicode(environ) if wanted == "auto" else wanted == "unicode"
@@ -94,6 +98,13 @@ def glyphs(wanted: Wanted, environ: Mapping[str, str]) -> Glyphs:
 
 
 def speaks_unicode(environ: Mapping[str, str]) -> bool:
-    """Tell from the locale whether the terminal draws more than ASCII; with no locale set at all it does."""
-    locale = next((environ[name] for name in ("LC_ALL", "LC_CTYPE", "LANG") if environ.get(name)), "")
+    """Tell from the locale whether the terminal draws more than ASCII; with no locale set at all it does.
+
+    Where the locale is C, or is not installed, Python has put another LC_CTYPE into the environment before
+    anybody could look (PEP 538): that is not what the person has said.
+    """
+    said = [environ.get(name, "") for name in ("LC_ALL", "LC_CTYPE", "LANG")]
+    if said[2] and said[1] in _COERCED:
+        said[1] = ""
+    locale = next(filter(None, said), "")
     return not locale or "utf" in locale.lower()

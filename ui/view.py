@@ -1,6 +1,6 @@
 """Everything a widget may look at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
@@ -29,6 +29,8 @@ class View:
     """The time of day, with its zone."""
     home: str
     """The person's home directory, to shorten paths."""
+    _stopped_at: float | None = None
+    """When the agent was found gone; None while it is there."""
 
     @property
     def keymap(self) -> Keymap:
@@ -38,13 +40,30 @@ class View:
     @property
     def phase(self) -> int:
         """0 or 1, changing twice a second: the only movement on the screen, and none for who wants none."""
-        return int(self.clock() * 2) % 2 if self.state.look.motion else 0
+        return int(self.now * 2) % 2 if self.state.look.motion else 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether the agent is there: without it nothing is under way."""
+        return self.state.parent_lost is None and not self.state.cut_off
+
+    @property
+    def now(self) -> float:
+        """Seconds for the clocks of what goes on: they stand still while the agent is gone."""
+        return self.clock() if self._stopped_at is None else self._stopped_at
+
+    def keep_time(self) -> None:
+        """Stop those clocks when the agent is gone; when it is back they show what is true then."""
+        if self.alive:
+            self._stopped_at = None
+        elif self._stopped_at is None:
+            self._stopped_at = self.clock()
 
     @property
     def moving(self) -> bool:
         """Whether something on the screen changes with time alone."""
         talk = self.state.conversation
-        return talk.busy or (talk.activity is not None and talk.activity.fact.active)
+        return self.alive and (talk.busy or (talk.activity is not None and talk.activity.fact.active))
 
     def wait_left(self, agent_id: str = "") -> str:
         """Return how long a request of the agent waits yet, as ` 9 s`; empty when none does.
@@ -55,7 +74,7 @@ class View:
         if delay is None or delay.agent_id != agent_id or delay.delay_s < COUNTED_FROM_S:
             return ""
         left = min(delay.until - self.clock(), delay.delay_s)
-        if left <= 0 or self.desk.stopping or self.state.parent_lost is not None:
+        if left <= 0 or self.desk.stopping or not self.alive:
             return ""
         return f"{ceil(left):{len(str(ceil(delay.delay_s)))}} s"
 
@@ -68,6 +87,15 @@ class View:
 
     @property
     def waiting_ask(self) -> AskRaised | None:
-        """The approval or question that the person has not answered yet."""
-        ask = self.state.ask
-        return None if ask is None or ask.ask_id in self.desk.settled else ask
+        """The oldest approval or question that the person has not answered yet."""
+        return next(self._unanswered, None)
+
+    @property
+    def asks_behind(self) -> int:
+        """How many wait behind the oldest."""
+        return max(0, sum(1 for _ in self._unanswered) - 1)
+
+    @property
+    def _unanswered(self) -> Iterator[AskRaised]:
+        asks = self.state.conversation.asks.values()
+        return (ask for ask in asks if ask.ask_id not in self.desk.settled)

@@ -62,7 +62,8 @@ class Desktop:
         return self.press(*text)
 
     def wait(self, seconds: float) -> "Desktop":
-        """Let time pass."""
+        """Let time pass; what has happened before is seen first."""
+        self.draw()
         self.now += seconds
         self.wall += timedelta(seconds=seconds)
         return self
@@ -70,6 +71,7 @@ class Desktop:
     def draw(self) -> urwid.Canvas:
         """Draw a frame, and keep it as a terminal does: urwid caches the parts of a living canvas."""
         self._frame = self.screen.render(self.size, focus=True)
+        self.screen.drawn()
         return self._frame
 
     @property

@@ -14,20 +14,28 @@ WIDE: Final = 80
 _COST_FROM: Final = 100
 """Columns from which on one row has room for what the subagent costs, too."""
 ROOMY: Final = 16
-"""Rows of the screen from which on the bar keeps its place and may have a second row: nothing misses them."""
+"""Rows of the screen from which on the bar keeps its place: nothing misses them."""
+
+
+def place(columns: int, screen_rows: int) -> int:
+    """Return how many rows are kept for the bar, so that nothing moves when it comes, changes and goes."""
+    if screen_rows < ROOMY:
+        return 0
+    return 1 if columns >= WIDE else 2
 
 
 def role(view: View) -> Role | None:
     """Return the colours of the whole bar: it is filled while the subagent works."""
     activity = view.state.conversation.activity
-    return "activity" if activity is not None and activity.fact.active else None
+    return "activity" if activity is not None and _works(activity, view) else None
+
+
+def _works(activity: Activity, view: View) -> bool:
+    return activity.fact.active and view.alive
 
 
 def activity_bar(view: View, columns: int, screen_rows: int) -> list[Content]:
-    """Return the rows of the bar: none without a subagent in this turn, two on a narrow screen.
-
-    An outcome has two as well, when it is too long for one; while it works a bar that grows would disturb.
-    """
+    """Return the rows of the bar: none without a subagent in this turn, else as its place has."""
     activity = view.state.conversation.activity
     if activity is None:
         return []
@@ -35,14 +43,14 @@ def activity_bar(view: View, columns: int, screen_rows: int) -> list[Content]:
     wait = view.wait_left(activity.fact.agent_id) if activity.fact.active else ""
     said = f"{activity.detail} in {wait}" if wait else activity.detail
     detail: list[Part] = [(None, f"  {said}")] if said else []
-    left: list[Part] = [who, (None, f" {phase}")]
-    shown = _figures(activity, cost=columns >= _COST_FROM) if columns >= WIDE else []
-    right = _right(activity, view, shown, columns - parts_width(left))
-    is_cut = parts_width([*left, *detail, *right]) >= columns
-    if screen_rows >= ROOMY and (columns < WIDE or (is_cut and not activity.fact.active)):
+    if place(columns, screen_rows) == 2:
         right = _right(activity, view, _figures(activity, cost=True), columns - parts_width([who]))
         return [([who], right), ([(None, f"   {phase}"), *detail], [])]
-    return [([*left, *detail], right)]
+    left: list[Part] = [who, (None, f" {phase}")]
+    shown = _figures(activity, cost=columns >= _COST_FROM) if columns >= WIDE else []
+    # Of what goes on the figures stay; of an outcome the words do.
+    kept = left if activity.fact.active else [*left, *detail]
+    return [([*left, *detail], _right(activity, view, shown, columns - parts_width(kept) - 1))]
 
 
 def _who(activity: Activity, view: View) -> Part:
@@ -80,7 +88,7 @@ def _right(activity: Activity, view: View, shown: list[str], room: int) -> list[
     """Return as many figures as there is room for, then the time, which is always as wide."""
     elapsed_ms = activity.fact.elapsed_ms
     if activity.fact.active and activity.seen_at is not None:
-        elapsed_ms += round(1000 * (view.clock() - activity.seen_at))
+        elapsed_ms += round(1000 * (view.now - activity.seen_at))
     text = figures.elapsed(elapsed_ms) + ("+" if activity.longer and activity.fact.active else " ")
     for count in range(len(shown), 0, -1):
         longer = "  ".join([*shown[:count], text])

@@ -29,12 +29,20 @@ def header(view: View, columns: int) -> Content:
     if session is None:
         return left[:1], right
     room = columns - parts_width(left) - max(parts_width(right), _CONDITION) - 1
-    whole = short_path(session.workspace, view.home, columns)
+    whole = short_path(session.workspace, view.home, columns, view.glyphs.ellipsis)
     told = _told(session, view) if columns >= WIDE else []
     while len(told) > _MODE and min(width(whole), _PATH) + parts_width(told) > room:
         del told[:2]
-    path: Part = (None, short_path(session.workspace, view.home, room - parts_width(told)))
-    return [*left, path, *told], right
+    path = short_path(session.workspace, view.home, room - parts_width(told), view.glyphs.ellipsis)
+    return [*left, (None, path), *told], right
+
+
+def below(view: View) -> list[Part]:
+    """Return what a narrow header has no room for: model and session."""
+    session = view.state.conversation.session
+    if session is None:
+        return []
+    return [("dim", f" {model(session)} {view.glyphs.dot} {session.session_id}")]
 
 
 def _told(session: SessionOpened, view: View) -> list[Part]:
@@ -78,22 +86,23 @@ def condition(view: View) -> Part:
 
 
 def _lasting(what: str, since: float | None, view: View, *, longer: bool = False) -> str:
-    return what if since is None else f"{what} {figures.clock(view.clock() - since)}{'+' if longer else ''}"
+    return what if since is None else f"{what} {figures.clock(view.now - since)}{'+' if longer else ''}"
 
 
-def short_path(path: str, home: str, columns: int) -> str:
+def short_path(path: str, home: str, columns: int, ellipsis: str) -> str:
     """Return a path, shortened from the left to at most `columns`: the last folders say most."""
     if home and (path + "/").startswith(home.rstrip("/") + "/"):
         path = "~" + path[len(home.rstrip("/")) :]
     while width(path) > max(columns, 1):
-        _, slash, tail = path.removeprefix("…/").partition("/")
+        _, slash, tail = path.removeprefix(f"{ellipsis}/").partition("/")
         if not slash:
             break
-        path = "…/" + tail
-    return path
+        path = f"{ellipsis}/{tail}"
+    return cut(path, columns, ellipsis)
 
 
-def too_small(columns: int, rows: int, stops: str) -> list[str]:
+def too_small(size: tuple[int, ...], least: tuple[int, int], stops: str) -> list[str]:
     """Return the lines of a screen on which nothing else has room; what is most needed comes first."""
-    lines = ["too small", f"{columns}x{rows} of 40x10", f"{stops} stops the turn"]
+    columns, rows = size
+    lines = ["too small", f"{columns}x{rows} of {least[0]}x{least[1]}", f"{stops} stops the turn"]
     return lines[: max(rows, 1)]

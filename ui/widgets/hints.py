@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple, assert_never
 
+from ui import key_names
+from ui.asking import NUMBERED
 from ui.view import View
 
 Answering = Literal["not", "choosing", "writing"]
@@ -22,6 +24,10 @@ class Around(NamedTuple):
     """What is offered above the composer."""
     session_head: bool = False
     """Whether the panel shows what was used."""
+    unsaid: bool = False
+    """Whether there is a line for the person that found no place above the composer."""
+    names: bool = False
+    """Whether a row above names model and session."""
 
 
 def hints(view: View, around: Around) -> list[Hint]:
@@ -30,7 +36,8 @@ def hints(view: View, around: Around) -> list[Hint]:
     if view.desk.overlay == "recall":
         return [(shown("take"), "open"), (shown("cancel"), "close"), (shown("choose_down"), "choose")]
     if view.desk.overlay is not None:
-        return [(shown("cancel"), "close"), (shown("line_down"), "scroll")]
+        follow = [(key_names.shown("end"), "active step")] if view.desk.overlay == "plan" else []
+        return [(shown("cancel"), "close"), (shown("line_down"), "scroll"), *follow]
     if view.desk.reading.active:
         return _reading_hints(view)
     if view.waiting_ask is not None:
@@ -79,7 +86,9 @@ def _answer_hints(view: View, around: Around) -> list[Hint]:
         case "not":
             return [(shown("cancel"), "stop")]
         case "choosing":
-            named = [(f"1-{min(9, around.choices)}", "answer"), (shown("cancel"), "stop")]
+            named = [(f"1-{min(NUMBERED, around.choices)}", "answer"), (shown("cancel"), "stop")]
+            if around.choices > NUMBERED:
+                named.insert(1, (f"{shown('line_up')}, {shown('line_down')}", "more answers"))
             return [*named, (shown("page_down"), "read on")] if around.cut else named
         case "writing":
             return [(shown("send"), "answer"), (shown("cancel"), "back")]

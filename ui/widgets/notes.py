@@ -7,7 +7,7 @@ from urwid.widget.widget import AbstractFlowWidget
 from ui.desk import SILENT, Message
 from ui.transcript.drawing import LEVEL_ROLE
 from ui.view import View
-from ui.widgets.row import constant_row, hanging
+from ui.widgets.row import constant_row, cut_rows, hanging, width
 
 _QUEUE_SHOWN: Final = 3
 _MESSAGE_ROWS: Final = 4
@@ -33,9 +33,11 @@ def _message(view: View, columns: int, room: int) -> list[AbstractFlowWidget]:
         return []
     role, mark = LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} "
     text = hanging((role, mark), (role, message.text))
-    if text.rows((columns,)) <= min(room, _MESSAGE_ROWS):
+    most = min(room, _MESSAGE_ROWS)
+    if text.rows((columns,)) <= most:
         return [text]
-    return [constant_row([(role, mark + message.line)], view.glyphs.ellipsis)]
+    said = cut_rows(message.line, max(1, columns - width(mark)), most, view.glyphs.ellipsis)
+    return [hanging((role, mark), (role, said))]
 
 
 def _standing(view: View) -> Message | None:

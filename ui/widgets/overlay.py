@@ -33,7 +33,7 @@ class Page(urwid.WidgetWrap[urwid.Pile]):
         return self.body.rows((max(1, columns - 1),)) + 2
 
     def scroll(self, key: str) -> None:
-        """Scroll by one of `up`, `down`, `page up`, `page down`."""
+        """Scroll by one of `up`, `down`, `page up`, `page down`, or to `home` or `end`."""
         self._page.scroll(key)
 
 
@@ -67,7 +67,7 @@ def overlay_box(size: Size, overlay: urwid.Widget, widest: int) -> Box:
     """Return where an overlay lies; it is no higher than what is in it."""
     columns, rows = size
     width = min(columns, widest)
-    most = rows - _AROUND if rows > 8 else rows
+    most = rows - _AROUND
     wanted = overlay.rows_wanted(width - 3) if isinstance(overlay, Page) else most
     height = max(_FRAME + 1, min(most, wanted + _FRAME))
     return Box((columns - width) // 2 + 2, (rows - height) // 2 + 1, width - 3, height - _FRAME)

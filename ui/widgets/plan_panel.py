@@ -11,12 +11,12 @@ from ui import figures
 from ui.plan_origin import Look, look, origin, provenance
 from ui.view import View
 from ui.widgets.plan_items import item_role, item_sign, item_widget
-from ui.widgets.row import Content, Part, ScrolledPage, Size, draw, fit, parts_width
+from ui.widgets.row import Content, Part, ScrolledPage, Size, draw, fit, parts_width, width
 from ui.widgets.session_head import extent, session_head
 
 EMPTY: Final = "No plan yet. Fido makes one when a task has several steps."
-ALONE: Final = 10_000
-"""As many rows of a screen as the panel has when nothing else is on it."""
+_TITLE: Final = 12
+"""Columns of the active item's title before which the strip's other words give way."""
 _GAPS: Final = 3
 """Columns between the parts of the plan's heading, and behind them."""
 
@@ -31,12 +31,14 @@ class PlanPanel(urwid.Widget):
 
     def __init__(self, view: View) -> None:
         super().__init__()
-        self.screen_rows = 0
-        """Rows of the whole screen, `ALONE` where the panel lies over it."""
+        self.screen_rows: int | None = None
+        """Rows of the whole screen; None where the panel lies over it."""
         self._view = view
         self._plan: Plan | None = None
         self._look: Look = "past"
         self._extent = extent(0, 0)
+        self._drawn: dict[PlanItem, AbstractFlowWidget] = {}
+        """The widget of each item as it looks now."""
         self._items: list[AbstractFlowWidget] = []
         self._pile = urwid.Pile([])
         self._page = ScrolledPage(self._pile, view.glyphs)
@@ -48,16 +50,20 @@ class PlanPanel(urwid.Widget):
         plan = self._view.state.plan
         now: Look = "past" if plan is None else look(plan, self._view)
         if plan is not self._plan or now != self._look:
-            self._following = self._following or _active(plan) != _active(self._plan)
+            if _active_id(plan) != _active_id(self._plan):
+                self.follow()
+            if now != self._look:
+                self._drawn.clear()
             self._look = now
             self._fill(plan)
 
     def render(self, size: Size, focus: bool = False) -> urwid.Canvas:
         columns, rows = size
         self._extent = extent(self.screen_rows, rows)
-        head = urwid.CanvasCombine([(row, None, False) for row in self._head(columns)[:rows]])
+        head = urwid.CanvasCombine([(row, None, False) for row in self._head(columns)])
         room = rows - head.rows()
         if room <= 0:
+            head.trim(0, rows)
             return head
         if self._following:
             self._show_active((max(1, columns - 1), room))
@@ -69,9 +75,14 @@ class PlanPanel(urwid.Widget):
         return self._extent != "none"
 
     def scroll(self, key: str) -> None:
-        """Scroll by one of `up`, `down`, `page up`, `page down`."""
-        self._following = False
-        self._page.scroll(key)
+        """Scroll by one of `up`, `down`, `page up`, `page down`, `home`; with `end` follow the plan again."""
+        self._following = key == "end"
+        if not self._following:
+            self._page.scroll(key)
+
+    def follow(self) -> None:
+        """Keep the active item in view from now on."""
+        self._following = True
 
     def _head(self, columns: int) -> list[urwid.Canvas]:
         """Draw the session's figures, then the plan's progress and when it changed or where it comes from."""
@@ -83,9 +94,14 @@ class PlanPanel(urwid.Widget):
     def _fill(self, plan: Plan | None) -> None:
         self._plan = plan
         if plan is None or not plan.items:
-            self._items = [urwid.Text(("dim", EMPTY))]
+            self._items = [urwid.Text(("dim", "" if plan is None else EMPTY))]
         else:
-            self._items = [item_widget(item, self._view.glyphs, self._look) for item in plan.items]
+            known = self._drawn
+            self._drawn = {
+                item: known.get(item) or item_widget(item, self._view.glyphs, self._look)
+                for item in plan.items
+            }
+            self._items = [self._drawn[item] for item in plan.items]
             if plan.reason:
                 self._items.append(urwid.Text(("dim", f"last change: {plan.reason}")))
             if self._look == "past" and origin(plan, self._view) != "unknown":
@@ -97,7 +113,7 @@ class PlanPanel(urwid.Widget):
         columns, rows = size
         active = _active(self._plan)
         if active is None or self._plan is None:
-            self._page.page.set_scrollpos(0)
+            self._page.to(0)
             return
         ends = list(itertools.accumulate(item.rows((columns,)) for item in self._items))
         starts = [0, *ends[:-1]]
@@ -105,7 +121,7 @@ class PlanPanel(urwid.Widget):
         at = self._page.page.get_scrollpos(size)
         if ends[index] > at + rows or starts[index] < at or at not in starts:
             whole = (start for start in starts[: index + 1] if ends[index] - start <= rows)
-            self._page.page.set_scrollpos(next(whole, starts[index]))
+            self._page.to(next(whole, starts[index]))
 
 
 def _progress_rows(view: View, columns: int) -> list[urwid.Canvas]:
@@ -133,12 +149,14 @@ def plan_strip(view: View, columns: int) -> Content:
     if plan is None or not plan.items:
         return [], []
     left: list[Part] = [("dim", " Plan "), ("strong", _progress(plan))]
-    if said := provenance(plan, view):
-        left.append(("warning", f" {said}"))
     right: list[Part] = [("dim", view.keymap.shown("plan") + " ")]
+    active, said = _active(plan), provenance(plan, view)
+    room = columns - parts_width(left) - parts_width(right) - (_TITLE if active is not None else 0)
+    if said:
+        said = said if width(said) + 1 < room else provenance(plan, view, brief=True)
+        left.append(("warning", f" {said}"))
     if parts_width(left) + parts_width(right) >= columns:
         right = []
-    active = _active(plan)
     if active is not None:
         now = look(plan, view)
         left += [
@@ -153,6 +171,11 @@ def plan_strip(view: View, columns: int) -> Content:
 
 def _progress(plan: Plan) -> str:
     return f"{sum(item.status == 'done' for item in plan.items)}/{len(plan.items)}"
+
+
+def _active_id(plan: Plan | None) -> str | None:
+    active = _active(plan)
+    return None if active is None else active.id
 
 
 def _active(plan: Plan | None) -> PlanItem | None:

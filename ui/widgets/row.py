@@ -1,4 +1,4 @@
-"""One row of the screen: a left part that gives way, a right part that stays."""
+"""Rows of the screen, texts that are cut to their room, and what scrolls beside a bar."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -30,9 +30,9 @@ def cut(text: str, columns: int, ellipsis: str = "…") -> str:
     """Return as much of a text as fits, with an ellipsis when something is missing."""
     if width(text) <= columns:
         return text
-    if columns <= 0:
-        return ""
-    end, _ = urwid.calc_text_pos(text, 0, len(text), columns - 1)
+    if columns <= width(ellipsis):
+        return ellipsis[: max(0, columns)]
+    end, _ = urwid.calc_text_pos(text, 0, len(text), columns - width(ellipsis))
     return text[:end] + ellipsis
 
 
@@ -52,7 +52,8 @@ def cut_parts(parts: Sequence[Part], columns: int, ellipsis: str) -> list[Part]:
     shown = cut(whole, columns, ellipsis)
     if shown == whole:
         return list(parts)
-    left = len(shown) - len(ellipsis) if shown else 0
+    ellipsis = ellipsis[: max(0, columns)]
+    left = len(shown) - len(ellipsis)
     row: list[Part] = []
     for role, text in parts:
         row.append((role, text[:left]))
@@ -68,7 +69,9 @@ def cut_rows(text: str, columns: int, rows: int, ellipsis: str) -> str:
     if len(lines) <= rows:
         return text
     last = lines[rows - 1][0][1]  # where its first segment begins
-    return text[:last] + cut(text[last:], columns, ellipsis)
+    row = text[last:].partition("\n")[0]
+    end, _ = urwid.calc_text_pos(row, 0, len(row), max(0, columns - width(ellipsis)))
+    return text[:last] + row[:end] + ellipsis[:columns]
 
 
 class Row(urwid.Widget):
@@ -159,9 +162,15 @@ class ScrolledPage(Scrolled):
         return self.page.rows_max(size) <= size[1]
 
     def scroll(self, key: str) -> None:
-        """Scroll by one of `up`, `down`, `page up`, `page down`."""
+        """Scroll by one of `up`, `down`, `page up`, `page down`, or to `home` or `end`."""
         rows = self.inner[1]
         step = max(1, rows - 1) if key.startswith("page") else 1
-        at = self.page.get_scrollpos(self.inner) + (-step if key.endswith("up") else step)
-        self.page.set_scrollpos(max(0, min(at, self.page.rows_max(self.inner) - rows)))
-        self._invalidate()
+        last, at = self.page.rows_max(self.inner) - rows, self.page.get_scrollpos(self.inner)
+        at = {"home": 0, "end": last}.get(key, at - step if key.endswith("up") else at + step)
+        self.to(max(0, min(at, last)))
+
+    def to(self, row: int) -> None:
+        """Begin with a row; where it does already, nothing is drawn anew."""
+        if row != self.page.get_scrollpos(self.inner):
+            self.page.set_scrollpos(row)
+            self._invalidate()

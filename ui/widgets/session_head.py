@@ -19,10 +19,10 @@ _PLAN_ROWS: Final = 8
 _LABEL: Final = 8
 
 
-def extent(screen_rows: int, rows: int) -> Extent:
-    """Return how much a panel of so many rows says."""
+def extent(screen_rows: int | None, rows: int) -> Extent:
+    """Return how much a panel of so many rows says; `screen_rows`: None where it lies over the screen."""
     for said, needed in SCREEN_ROWS.items():
-        if screen_rows >= needed and rows >= _ROWS[said] + _PLAN_ROWS:
+        if (screen_rows is None or screen_rows >= needed) and rows >= _ROWS[said] + _PLAN_ROWS:
             return said
     return "none"
 
@@ -47,7 +47,10 @@ def _who(view: View, columns: int) -> list[Content]:
     return [
         _row("Model", [(None, model(session))]),
         _row("Session", [(None, session.session_id)]),
-        _row("Root", [(None, short_path(session.workspace, view.home, columns - _LABEL))]),
+        _row(
+            "Root",
+            [(None, short_path(session.workspace, view.home, columns - _LABEL, view.glyphs.ellipsis))],
+        ),
     ]
 
 

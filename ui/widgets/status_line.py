@@ -18,12 +18,13 @@ _HINTS_KEPT: Final = 2
 
 def status_line(view: View, columns: int, around: Around) -> Content:
     """Return key hints on the left and figures on the right, of both as many as there is room for."""
+    mode = _mode(view, columns)
     if view.desk.pasting:
         ends = view.keymap.shown("interrupt")
-        return [("warning", f" pasting{view.glyphs.ellipsis} {ends} ends it")], []
+        return [("warning", f" pasting{view.glyphs.ellipsis} {ends} ends it")], mode
     message = view.desk.message
-    if message is not None and view.desk.overlay is not None:  # which covers the place of messages
-        return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], []
+    if message is not None and (around.unsaid or view.desk.overlay is not None):
+        return [(LEVEL_ROLE[message.level], f" {view.glyphs.level[message.level]} {message.line}")], mode
     named = [_hint(*hint) for hint in hints(view, around)]
     named[0] = [(None, " "), *_sign(view), *_waiting(view), *named[0]]
     right = _figures_beside(view, columns, named, around)
@@ -32,7 +33,8 @@ def status_line(view: View, columns: int, around: Around) -> Content:
         if parts_width(left) + parts_width(hint) + parts_width(right) > columns:
             break
         left += hint
-    return left, right
+    role, last = left[-1] if left else (None, "")
+    return [*left[:-1], (role, last.rstrip())], right
 
 
 def _figures_beside(view: View, columns: int, named: list[list[Part]], around: Around) -> list[Part]:
@@ -52,13 +54,21 @@ def _figures_beside(view: View, columns: int, named: list[list[Part]], around: A
     return [*right, (None, " ")] if right else []
 
 
+def _mode(view: View, columns: int) -> list[Part]:
+    """Return the mode where the header has no room for it: it is on every screen."""
+    session = view.state.conversation.session
+    if session is None or columns >= header.WIDE:
+        return []
+    return [(header.MODE_ROLE[session.mode], session.mode), (None, " ")]
+
+
 def _hint(name: str, does: str) -> list[Part]:
     return [(None, name), ("dim", f" {does}  ")]
 
 
 def _sign(view: View) -> list[Part]:
     """Return what moves while something goes on, near the line that one writes."""
-    alone = view.desk.overlay is None and view.waiting_ask is None and view.state.parent_lost is None
+    alone = view.desk.overlay is None and view.waiting_ask is None and view.alive
     works = view.state.conversation.busy and alone
     return [("chrome", f"{view.glyphs.running[view.phase]} ")] if works else []
 
@@ -80,8 +90,9 @@ def _figures(view: View, columns: int, around: Around) -> tuple[list[list[Part]]
         return [], []
     always: list[list[Part]] = []
     others: list[list[Part]] = []
-    if columns < header.WIDE:
-        always.append([(header.MODE_ROLE[session.mode], session.mode)])
+    if mode := _mode(view, columns):
+        always.append(mode[:1])
+    if columns < header.WIDE and not around.names:
         others.append([(None, header.model(session))])
     if talk.jobs:
         count = len(talk.jobs)
