@@ -1,5 +1,7 @@
 """A diff as a person reads it: in an approval, and behind the line of a call that has changed a file."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,3 +81,24 @@ def test_a_change_that_failed_says_why_and_shows_no_diff() -> None:
 def test_a_hostile_line_of_a_diff_is_cleaned() -> None:
     desk = patched(80, "@@ -0,0 +1 @@\n+\x1b[2J\u202eb").press("f3")
     assert "1 + ␛[2J<U+202E>b" in desk.text
+
+
+def test_a_large_diff_is_unfolded_at_once_and_drawn_once() -> None:
+    lines = "".join(f"+    line number {number}\n" for number in range(1, 1101))
+    desk = patched(100, f"--- a\n+++ b\n@@ -0,0 +1,1100 @@\n{lines}")
+    begun = time.thread_time()
+    desk.press("f3").draw()
+    assert time.thread_time() - begun < 0.3
+    assert "1100 +     line number 1100" in desk.text
+    desk.press("shift tab").draw()
+    seen = desk.screen.transcript._frame
+    desk.screen.changed()
+    desk.draw()
+    assert desk.screen.transcript._frame is seen
+
+
+def test_a_long_line_of_a_diff_goes_on_behind_its_number() -> None:
+    desk = patched(40, f"@@ -0,0 +1 @@\n+{'x' * 50}").press("f3")
+    first, second = (line.rstrip(" █┃│") for line in desk.lines if "xx" in line)
+    assert first.index("x") == second.index("x") == first.index("+") + 2
+    assert (first + second).count("x") == 50

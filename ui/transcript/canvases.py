@@ -1,5 +1,6 @@
 """Canvases put together: blocks below each other, the mark of the chosen one, the bar beside them."""
 
+import functools
 from collections.abc import Hashable, Sequence
 
 import urwid
@@ -36,9 +37,11 @@ def beside(left: urwid.Canvas, right: urwid.Canvas) -> urwid.CompositeCanvas:
 
 def blank_rows(canvas: urwid.Canvas) -> int:
     """Return how many empty rows a block begins with: they set it apart, and nobody misses them."""
-    return next((at for at, row in enumerate(canvas.text) if row.strip()), 0)
+    rows = enumerate(canvas.content())  # one after the other: a block can have thousands
+    return next((at for at, row in rows if any(text.strip() for _, _, text in row)), 0)
 
 
+@functools.lru_cache(maxsize=8)  # so many are in view, and the next frame is the same when they are
 def with_mark(canvas: urwid.Canvas, mark: str) -> urwid.CompositeCanvas:
     """Return a block with a mark beside its rows, in the margin that blocks have at the left."""
     above = blank_rows(canvas)
