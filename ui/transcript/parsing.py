@@ -1,7 +1,6 @@
 """What Markdown is here: CommonMark with tables and with addresses that are links, without HTML."""
 
 import re
-from collections.abc import Sequence
 from typing import Final
 
 from markdown_it import MarkdownIt
@@ -24,6 +23,11 @@ _BRACKETS: Final = {")": "(", "]": "["}
 def blocks(text: str) -> list[Token]:
     """Return the constructs of a text; what is written within them is not looked at yet."""
     return _PARSER.parse(text)
+
+
+def codes(text: str) -> list[str]:
+    """Return the code of a text as it is drawn: what is fenced, or further right."""
+    return [each.content.removesuffix("\n") for each in blocks(text) if each.type in ("fence", "code_block")]
 
 
 def inside(text: str, *, lasts: bool) -> list[Token]:
@@ -80,8 +84,3 @@ def _parser() -> MarkdownIt:
 
 
 _PARSER: Final = _parser()
-
-
-def fences(tokens: Sequence[Token]) -> list[str]:
-    """Return the code of a text, as it stands within its fences or its margin."""
-    return [token.content.removesuffix("\n") for token in tokens if token.type in ("fence", "code_block")]

@@ -281,6 +281,18 @@ class Cutter:
             block = self._go_on(rest, "", "x")
 
 
+def code_of(text: str) -> str | None:
+    """Return the code of a text that is one fence and nothing else; None when it is something else."""
+    first, *lines = text.split("\n")
+    if not _FENCE.match(first.expandtabs(TAB)):
+        return None
+    end = next((at for at, line in enumerate(lines) if _closes(line, first)), len(lines))
+    if any(line.strip() for line in lines[end + 1 :]):
+        return None
+    indent = _indent(first)
+    return "\n".join(line[min(indent, _indent(line)) :] for line in lines[:end])
+
+
 def _head_of_table(text: str) -> str:
     """Return the first two lines of a table that a text holds; empty when it holds none."""
     lines = text.split("\n")

@@ -7,6 +7,7 @@ from urwid.widget.widget import AbstractFlowWidget
 from ui.transcript.blocks import TextBlock
 from ui.transcript.lines import Line, Lines
 from ui.transcript.pieces import TAB
+from ui.transcript.transcript import even
 from ui.transcript.unfinished import completed
 from ui.view import View
 
@@ -34,10 +35,10 @@ def text_widget(block: TextBlock, view: View) -> AbstractFlowWidget:
 
 def source(block: TextBlock) -> str:
     """Return the Markdown of a piece, readable on its own."""
-    text = block.text.expandtabs(TAB)
+    text = even(block.text.expandtabs(TAB))
     if block.margin:
         text = "\n".join(_without_margin(line, block.margin) for line in text.split("\n"))
-    return block.opening + text
+    return even(block.opening) + text
 
 
 def _without_margin(line: str, margin: int) -> str:

@@ -22,13 +22,17 @@ from ui.transcript.bound import Room, size
 from ui.transcript.pieces import Cutter
 
 # Terminals disagree about the width of joined emoji; without joiners and selectors all agree.
-_JOINERS: Final = {0x200D: None, 0xFE0F: None}
-_STEADY: Final = {0x09: "    ", **_JOINERS}
+_STEADY: Final = {0x09: "    ", 0x200D: None, 0xFE0F: None}
 
 
 def steady(text: str) -> str:
     """Return `text` cleaned, with the same width on every terminal."""
-    return clean(text).translate(_STEADY)
+    return even(clean(text))
+
+
+def even(text: str) -> str:
+    """Return a text that is clean already with the same width on every terminal."""
+    return text.translate(_STEADY)
 
 
 @dataclass(slots=True)
@@ -197,7 +201,7 @@ class Transcript:
 
     def _add(self, shown: str) -> None:
         if self._cutter is not None:
-            self._insert(self._cutter.feed(shown.translate(_JOINERS)))
+            self._insert(self._cutter.feed(shown))
 
     def _insert(self, begun: list[TextBlock]) -> None:
         """Add further pieces of the open answer below those that it has."""
