@@ -13,6 +13,8 @@ import msgspec
 PROTOCOL_VERSION = 1
 DISPLAY_LINES: Final = 301
 """Lines that a tool's output is told in, at most: those of both ends, and one that says what was left out."""
+DIFFING: Final = ("patch",)
+"""Tools that say in a diff what they do, before it in what they ask and after it in what they display."""
 
 ActorName = Literal["supervisor", "parent", "plan_store", "worker", "ui", "headless", "client"]
 PlanStatus = Literal["pending", "in_progress", "blocked", "done"]

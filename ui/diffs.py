@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from ipc.messages import DIFFING
+
 _HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 
 NO_BREAK: Final = "\\ No newline at end of file"
 """The remark behind a last line that has no end."""
-_DIFFING: Final = ("patch",)
 _MOST_READ: Final = 64 * 1024
 
 Sign = Literal["+", "-", " ", ""]
@@ -28,7 +29,7 @@ class DiffLine:
 
 def shows_diff(tool: str) -> bool:
     """Tell whether a tool says in a diff what it does."""
-    return tool in _DIFFING
+    return tool in DIFFING
 
 
 def diff_lines(diff: str) -> tuple[DiffLine, ...]:

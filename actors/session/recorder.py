@@ -30,6 +30,7 @@ from actors.session.log import LogFailed, SessionLog
 from actors.settings.tables import Prices
 from actors.turn import TurnOutcome
 from ipc.messages import (
+    DIFFING,
     DISPLAY_LINES,
     AnyFact,
     DecidedBy,
@@ -63,8 +64,6 @@ DIFF_LIMIT: Final = 32 * 1024
 """The same of a change: nobody can count the lines of a diff that was cut. 1 ms, and 85 KiB of the screen."""
 LONG_TURN_S: Final = 10
 """Seconds from which on a person is told how long a turn took."""
-DIFFING: Final = ("patch",)
-"""Tools that show a diff."""
 WRITTEN_AGAIN: Final = "The session log is written again; nothing is missing from it."
 INTERRUPTED: Final = Problem(
     code="interrupted",
