@@ -164,8 +164,10 @@ def between(spans: Spans, start: int, stop: int) -> list[Span]:
     found: list[Span] = []
     at = 0
     for attribute, text in spans:
-        part = text[max(0, start - at) : max(0, stop - at)]
-        if part:
-            found.append((attribute, part))
-        at += len(text)
-    return found
+        end = at + len(text)
+        if end > start:
+            found.append((attribute, text[max(0, start - at) : stop - at]))
+        if end >= stop:
+            break
+        at = end
+    return [span for span in found if span[1]]

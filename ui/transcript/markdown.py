@@ -3,6 +3,7 @@
 Nothing in a text does anything but look different: HTML is text, and so is what is no Markdown.
 """
 
+import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from ui.theme import Glyphs
 from ui.transcript import parsing
 from ui.transcript.code import coloured
 from ui.transcript.inline import spans
-from ui.transcript.lines import Line, Span, between, layered
+from ui.transcript.lines import ROWS_KEPT, Line, Span, between, layered
 from ui.transcript.tables import Align, Cell, Table
 from ui.transcript.transcript import steady
 
@@ -112,7 +113,7 @@ class _Drawing:
         language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
         code = steady(token.content.removesuffix("\n"))
         return [
-            _code_line(line)
+            _code_line(tuple(line))
             for line in coloured(code, language, self._piece.again, lasts=token is self._last)
         ]
 
@@ -160,7 +161,8 @@ def _align(token: Token) -> Align:
     return next((align for align in aligns if style.endswith(align)), "left")
 
 
-def _code_line(line: Sequence[Span]) -> Line:
+@functools.lru_cache(maxsize=ROWS_KEPT)
+def _code_line(line: tuple[Span, ...]) -> Line:
     """Indent a line of code, and where it goes on a little more."""
     text = "".join(part for _, part in line)
     indent = len(text) - len(text.lstrip(" "))
