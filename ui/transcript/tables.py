@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from ui.theme import Glyphs
 from ui.transcript.lines import Line, Span, layered, wrapped
-from ui.widgets.row import parts_width
+from ui.widgets.row import width
 
 NARROWEST: Final = 8
 """Columns below which a cell that has more to say cannot be read."""
@@ -88,4 +88,4 @@ class Table:
 
 
 def _width(cell: Cell) -> int:
-    return parts_width([(None, text) for _, text in cell])
+    return width("".join(text for _, text in cell))

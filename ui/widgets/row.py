@@ -18,6 +18,8 @@ Size = tuple[int, ...]
 
 def width(text: str) -> int:
     """Return the columns of a text."""
+    if text.isascii() and text.isprintable():  # nearly all texts, in a tenth of the time
+        return len(text)
     return urwid.calc_width(text, 0, len(text))
 
 
