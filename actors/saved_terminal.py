@@ -43,8 +43,9 @@ class SavedTerminal:
         try:
             if termios.tcgetattr(self._fd) == self._settings:
                 return False
-            with contextlib.suppress(BlockingIOError):
-                os.write(self._fd, RESET)
+            if not self._takes_reset():
+                termios.tcflush(self._fd, termios.TCOFLUSH)  # what nobody reads must not keep the terminal
+                self._takes_reset()
             termios.tcflush(self._fd, termios.TCIFLUSH)
             termios.tcsetattr(self._fd, termios.TCSANOW, self._settings)
         except (termios.error, OSError):  # the terminal is gone
@@ -52,3 +53,9 @@ class SavedTerminal:
         finally:
             signal.signal(signal.SIGTTOU, before)
         return True
+
+    def _takes_reset(self) -> bool:
+        try:
+            return os.write(self._fd, RESET) == len(RESET)
+        except BlockingIOError:
+            return False

@@ -51,6 +51,15 @@ def test_where_the_terminal_does_not_tell_who_has_not_typed_for_long_is_away() -
     assert news(desk, attention, STARTED, finished(text="Done.")) == ["Fido is done"]
 
 
+def test_whoever_uses_key_or_mouse_looks_whatever_the_terminal_has_told() -> None:
+    desk, attention = looking(focused=False)
+    desk.wait(AWAY_S + 1)
+    attention.touched()
+    assert news(desk, attention, STARTED, finished(text="Done.")) == []
+    attention.focused = False
+    assert news(desk, attention, STARTED, finished(text="Done.")) == ["Fido is done"]
+
+
 def test_a_turn_that_another_message_follows_is_not_the_end() -> None:
     desk, attention = looking(focused=False)
     news(desk, attention, STARTED)

@@ -53,6 +53,12 @@ def test_every_action_has_a_key_and_a_help() -> None:
         ("space", " ", "Space"),
         ("ctrl i", "tab", "Tab"),
         ("F12", "f12", "F12"),
+        ("shift a", "A", "A"),
+        ("alt shift a", "meta A", "Shift-Alt-A"),
+        ("ctrl shift l", "ctrl L", "Shift-Ctrl-L"),
+        ("ctrl space", "ctrl  ", "Ctrl-Space"),
+        ("ctrl m", "enter", "Enter"),
+        ("shift space", " ", "Space"),
     ],
 )
 def test_a_key_may_be_written_as_people_write_it(said: str, meant: str, shown: str) -> None:
@@ -60,7 +66,9 @@ def test_a_key_may_be_written_as_people_write_it(said: str, meant: str, shown: s
     assert key_names.shown(meant) == shown
 
 
-@pytest.mark.parametrize("said", ["", "ctrl", "f99", "hyper x", "ctrl f99", "two keys", "\x1b", "\u200b"])
+@pytest.mark.parametrize(
+    "said", ["", "ctrl", "f99", "hyper x", "ctrl f99", "two keys", "\x1b", "\u200b", "shift 1"]
+)
 def test_what_is_no_key_is_not_taken_for_one(said: str) -> None:
     assert key_names.canonical(said) is None
 
@@ -88,6 +96,17 @@ def test_two_actions_may_change_places() -> None:
         ({"fold": ("up",)}, "Up already means"),
         ({"send": ("f1",)}, "F1 already means help"),
         ({"fold": ("x",)}, "'x' is text where one writes"),
+        ({"fold": ("shift x",)}, "'shift x' is text where one writes"),
+        ({"choose_down": ("j",)}, "'j' is text where one writes"),
+        ({"take": ("space",)}, "'space' is text where one writes"),
+        ({"plan": ("backspace",)}, "Backspace edits the line"),
+        ({"fold": ("ctrl a",)}, "Ctrl-A edits the line"),
+        ({"choose_up": ("left",)}, "Left edits the line"),
+        ({"help": ("home",)}, "Home edits the line"),
+        ({"fold": ("alt shift 1",)}, "write the sign that it types with Shift"),
+        ({"send": ()}, "send needs a key; it keeps Enter"),
+        ({"cancel": ()}, "cancel needs a key; it keeps Esc"),
+        ({"take": ()}, "take needs a key; it keeps Enter"),
         ({"interrupt": ("f6",)}, "interrupt keeps Ctrl-C"),
         ({"fold": ("f6",), "plan": ("f6",)}, "F6 already means fold"),
     ],
@@ -109,3 +128,15 @@ def test_a_wish_that_falls_takes_no_key_from_another() -> None:
     assert keymap.action_of("f3") == "fold"
     assert keymap.action_of("f1") == "help"
     assert len(keymap.faults) == 2
+
+
+def test_an_action_may_do_without_a_key_and_then_shows_none() -> None:
+    keymap = Keymap.of({"fold": ()})
+    assert keymap.faults == ()
+    assert keymap.shown("fold") == ""
+
+
+def test_letters_may_mean_something_where_nobody_writes() -> None:
+    keymap = Keymap.of({"toggle": ("x",), "first": ("left",)})
+    assert keymap.faults == ()
+    assert keymap.action_of("x", "transcript") == "toggle"

@@ -1,6 +1,7 @@
 """What is written to a terminal that reads slowly, or not at all."""
 
 import os
+import tty
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -84,8 +85,42 @@ def test_the_end_does_not_wait_for_a_terminal_that_reads_nothing(pipe: tuple[int
     outlet = Outlet(pipe[1], loop.watch, loop.unwatch, loop.on_room)
     outlet.write(LONG)
     outlet.flush()
-    assert not outlet.finish()
+    outlet.finish("the end")
     assert not outlet.full
+
+
+def test_a_terminal_that_reads_again_gets_the_end_and_no_frame_before_it() -> None:
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    os.set_blocking(slave, False)
+    os.set_blocking(master, False)
+    loop = Loop()
+    outlet = Outlet(slave, loop.watch, loop.unwatch, loop.on_room)
+    outlet.write(LONG)
+    outlet.flush()
+    assert outlet.full
+    assert outlet.finish("the end")
+    got = everything(master)
+    assert got.endswith(b"the end")
+    assert len(got) < 10_000  # what the terminal's driver had taken already
+    for fd in (master, slave):
+        os.close(fd)
+
+
+def test_an_end_that_found_no_room_is_told(pipe: tuple[int, int]) -> None:
+    loop = Loop()
+    outlet = Outlet(pipe[1], loop.watch, loop.unwatch, loop.on_room)
+    outlet.write(LONG)
+    outlet.flush()
+    assert not outlet.finish("the end")  # a pipe throws nothing away
+
+
+def test_the_end_comes_behind_what_a_terminal_reads_in_time(pipe: tuple[int, int]) -> None:
+    loop = Loop()
+    outlet = Outlet(pipe[1], loop.watch, loop.unwatch, loop.on_room)
+    outlet.write("a frame, ")
+    assert outlet.finish("the end")
+    assert everything(pipe[0]) == b"a frame, the end"
 
 
 def test_a_terminal_that_is_gone_takes_what_is_written_and_raises_nothing(pipe: tuple[int, int]) -> None:
@@ -96,4 +131,4 @@ def test_a_terminal_that_is_gone_takes_what_is_written_and_raises_nothing(pipe: 
     outlet.flush()
     outlet.write("y")
     outlet.flush()
-    assert outlet.finish()
+    assert outlet.finish("z")

@@ -26,8 +26,8 @@ from ipc.endpoints import DRAWN
 from ipc.errors import PlaceError
 from ipc.messages import MessageDelta, StartTurn
 from ui import keys, theme
-from ui.answers import Answers
 from ui.appearance import Appearance
+from ui.clipboard import Clipboard
 from ui.composer.draft import Draft
 from ui.composer.handover import reclaim_terminal
 from ui.composer.incoming import Incoming
@@ -37,7 +37,7 @@ from ui.keyboard import Keyboard
 from ui.orders import Copy, Order
 from ui.outlet import Outlet, own_terminal
 from ui.palettes import Background
-from ui.pointer import Event, point
+from ui.pointer import Event, is_of_mouse, point
 from ui.screen import Screen
 from ui.state import ViewState, apply, rebuild
 from ui.sweeping import Sweeping
@@ -55,6 +55,8 @@ log = logging.getLogger(__name__)
 
 FRAME_S: Final = 1 / 30
 """Shortest time between two frames that no key asked for."""
+_TICK_S: Final = 0.001
+"""A timer may come so much too early."""
 PHASE_S: Final = 0.5
 """Time between two frames while only the clock moves."""
 AGE_S: Final = 600.0
@@ -77,12 +79,12 @@ class App:
         self._view = View(ViewState(), Desk(), glyphs, time.monotonic, _wall, home)
         self._screen = Screen(self._view, self._key)
         self._keyboard = Keyboard(self._screen)
-        answers = Answers(self._see_background)
         fd = own_terminal()
         outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._catch_up)
-        self._terminal = Terminal(answers, outlet, self._drawn)
+        self._terminal = Terminal(outlet, self._see_background, self._drawn, loop.call_later)
+        self._clipboard = Clipboard(self._view, self._terminal, loop, self._draw_soon)
         self._appearance = Appearance(self._view, self._terminal)
-        self._sweeping = Sweeping(loop)
+        self._sweeping = Sweeping(loop.call_later)
         self._main = urwid.MainLoop(
             self._screen,
             self._appearance.palette(),
@@ -98,7 +100,7 @@ class App:
         self._errands = Errands(self._view, loop, self._give_back, self._draw_soon)
         self._news: deque[News] = deque()
         self._next_frame: asyncio.TimerHandle | None = None
-        self._drawn_at = 0.0
+        self._drawn_at = self._heard_at = 0.0
         self._leaving = False
         self._left = False
 
@@ -107,6 +109,7 @@ class App:
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             self._loop.add_signal_handler(number, self._exit)
         self._loop.call_soon(self._first_frame)
+        self._sweeping.begin()
         reclaim_terminal()
         try:
             self._main.run()
@@ -152,6 +155,7 @@ class App:
 
     def _take_news(self) -> None:
         state, now = self._view.state, self._view.clock()
+        self._heard_at = self._loop.time()
         while self._news:
             source, kind, facts = self._news.popleft()
             match kind:
@@ -204,7 +208,9 @@ class App:
         self._next_frame = None
         if self._left:  # the loop goes on for a moment, the screen does not
             return
-        self._drawn_at = self._loop.time()
+        if self._loop.time() < self._drawn_at + FRAME_S - _TICK_S:  # a key's frame came in between
+            self._draw_soon()
+            return
         self._take_news()
         if self._terminal.started:  # else an editor has the terminal
             self._main.draw_screen()
@@ -216,6 +222,7 @@ class App:
             self._main.draw_screen()
 
     def _drawn(self) -> None:
+        self._drawn_at = self._loop.time()
         self._view.desk.seen()
         self._sweeping.drawn()
         if (left := self._screen.drawn()) is not None:
@@ -235,16 +242,19 @@ class App:
         """Return the keys of what came from the terminal; take what is none."""
         self._incoming.look()
         left: list[str | Event] = []
-        for key in self._terminal.pastes.named(typed):
-            if isinstance(key, tuple):
+        attention = self._appearance.attention
+        for key in self._terminal.named(typed):
+            if key == keys.FOCUS_IN or key == keys.FOCUS_OUT:
+                attention.focused = key == keys.FOCUS_IN
+            elif isinstance(key, str):
+                if key != keys.RESIZED:
+                    attention.touched()
+                left.append(key)
+            elif is_of_mouse(key):
+                attention.touched()
                 self._take_news()
                 point(self._screen, key)
                 self._changed()
-            elif key == keys.FOCUS_IN or key == keys.FOCUS_OUT:
-                self._appearance.attention.focused = key == keys.FOCUS_IN
-            else:
-                self._appearance.attention.typed_at = self._view.clock()
-                left.append(key)
         return left
 
     def _take_paste(self, pasted: keys.Pasted) -> None:
@@ -261,7 +271,8 @@ class App:
 
         What a model says changes no key's meaning. Left to its own frame, it does not make this one dearer.
         """
-        if not all(map(_is_said, self._news)):
+        late = self._loop.time() - self._heard_at > FRAME_S  # who holds a key down must not stop what is said
+        if late or not all(map(_is_said, self._news)):
             self._take_news()
         self._leaving = False
         orders = self._keyboard.press(size, key)
@@ -289,8 +300,8 @@ class App:
                 case "suspend":
                     self._leaving = True
                     self._errands.leave("suspend", self._exit)
-                case Copy(text=text):
-                    self._terminal.copy_to_clipboard(text)
+                case Copy():
+                    self._clipboard.copy(order)
                 case _:
                     self._errands.send(order)
 
@@ -334,6 +345,7 @@ def main(argv: list[str]) -> int:
     """Run the screen; return the exit status: 0 when it was left, 70 when it broke."""
     run_directory, parent = argv
     kernel.die_with_parent(int(parent), signal.SIGTERM)
+    kernel.set_name("fido-ui")
     kernel.hide_memory()  # the environment may hold a key under any name
     logs.begin("warning")
     with asyncio.Runner() as runner:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from ui import palettes, theme
 from ui.attention import Attention, notification
-from ui.desk import Message
 from ui.terminal import Terminal
 from ui.view import View
 
@@ -37,8 +36,6 @@ class Appearance:
             return False
         look = self._look = self._view.state.look
         self._terminal.register_palette(self.palette())
-        if faults := self._view.keymap.faults:
-            self._view.desk.message = Message("warning", " ".join(faults))
         before, self._view.glyphs = self._view.glyphs, theme.glyphs(look.glyphs, os.environ)
         self._terminal.ascii_only = self._view.glyphs is theme.ASCII
         return self._view.glyphs is not before

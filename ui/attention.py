@@ -10,7 +10,7 @@ from ui.view import View
 
 State = Literal["", "working", "waiting for you", "not answering"]
 AWAY_S: Final = 20.0
-"""Seconds without a key after which nobody is taken to look, where the terminal does not tell."""
+"""Seconds without key or mouse after which nobody is taken to look, where the terminal does not tell."""
 _LONGEST: Final = 80
 """Characters of a title or a notification."""
 
@@ -21,11 +21,16 @@ class Attention:
 
     view: View
     typed_at: float
-    """When the last key came, or the screen."""
+    """When a key or the mouse was used last, or the screen came."""
     focused: bool | None = None
     """Whether the person looks at this window; None while the terminal has not told."""
     _ask: str = ""
     _busy: bool = False
+
+    def touched(self) -> None:
+        """Note that a key or the mouse was used: whoever does that looks, whatever the terminal has told."""
+        self.typed_at = self.view.clock()
+        self.focused = self.focused or None
 
     def title(self) -> str:
         """Return the window's title: the workspace and what Fido does there."""

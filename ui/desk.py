@@ -226,10 +226,9 @@ class Desk:
         if not text:
             self.message = Message("warning", missing)
             return []
-        lines = text.count("\n") + 1
-        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
-        self.message = Message("info", f"Copied {size}, if the terminal allows it.")
-        return [Copy(text)]
+        order = Copy(text)
+        self.message = Message("info", f"Copied {order.size}, if the terminal allows it.")
+        return [order]
 
     def leave(self, state: ViewState) -> list[Order]:
         """Leave, as from an empty line with a key; not while something runs that would end with it."""

@@ -43,8 +43,16 @@ _SAID: Final = {
     "space": " ",
 }
 """Other names that people know a key by."""
-_SAME: Final = {"ctrl i": "tab", "ctrl m": "enter", "ctrl [": "esc", "ctrl h": "backspace"}
-"""Keys that a terminal sends the same code for."""
+SAME: Final = {
+    "ctrl i": "tab",
+    "ctrl m": "enter",
+    "ctrl [": "esc",
+    "ctrl h": "backspace",
+    "<0>": "ctrl  ",
+    "meta <0>": "meta ctrl  ",
+}
+"""Keys that most terminals send the same code for, so that they are one key in all of them; and urwid's names
+of a code that is a key."""
 
 
 def canonical(name: str) -> str | None:
@@ -54,28 +62,42 @@ def canonical(name: str) -> str | None:
     while len(words) > 1 and words[0].lower() in _MODIFIERS:
         modifiers.add(_MODIFIERS[words.pop(0).lower()])
     key = " ".join(words)
-    if len(key) == 1:
-        if not key.isprintable():
-            return None
-        key = key.lower() if "ctrl" in modifiers else key
-    else:
+    if len(key) != 1:
         key = _SAID.get(key.lower(), key.lower())
         if key not in _NAMED:
             return None
+    elif not key.isprintable():
+        return None
+    elif "ctrl" in modifiers:
+        key = key.lower()
+    if len(key) == 1 and "shift" in modifiers:
+        modifiers.discard("shift")  # a terminal names what is typed
+        shifted = key.upper()
+        if len(shifted) > 1 or (shifted == key and key != " " and not key.isupper()):
+            return None  # what is typed is known to the keyboard alone
+        key = shifted
     known = " ".join([*(each for each in _ORDER if each in modifiers), key])
-    return _SAME.get(known, known)
+    return SAME.get(known, known)
+
+
+def advice(name: str) -> str:
+    """Return what to write for a name that is no key."""
+    words = [word.lower() for word in _words(name)]
+    if "shift" in words[:-1] and len(words[-1]) == 1:
+        return "write the sign that it types with Shift, such as 'alt !'."
+    return "names are like 'ctrl n', 'alt up', 'f6'."
 
 
 def shown(key: str) -> str:
-    """Return a key of urwid as a person names it: `Alt-PgUp` for `meta page up`."""
-    words = key.split(" ") if key != " " else [" "]
-    said = []
-    while len(words) > 1 and words[0] in _ORDER:
-        said.append({"meta": "Alt"}.get(words[0], words[0].title()))
-        del words[0]
-    last = " ".join(words) or " "
-    named = _NAMED.get(last, last.upper() if said and last.isalpha() else last)
-    return "-".join([*said, named])
+    """Return a key of urwid as a person names it: `Alt-PgUp` for `meta page up`; no key has no name."""
+    modifiers, last = list[str](), key
+    while (head := last.partition(" ")[0]) in _ORDER and last != head:
+        modifiers.append({"meta": "Alt"}.get(head, head.title()))
+        last = last.removeprefix(f"{head} ")
+    if modifiers and len(last) == 1 and last.isupper():
+        modifiers.insert(0, "Shift")
+    named = _NAMED.get(last, last.upper() if modifiers and last.isalpha() else last)
+    return "-".join([*modifiers, named]) if last else ""
 
 
 def _words(name: str) -> list[str]:

@@ -135,14 +135,19 @@ EDITING: Final = (
     ((UNDO, "meta _"), "undo, redo"),
 )
 """Keys that edit the line, for the help; urwid's editor knows them."""
+_EDITS: Final = {key for row, _ in EDITING for key in row} | {"home", "end", "meta b", "meta f"}
+_WRITING: Final[tuple[Place, ...]] = ("composer", "anywhere", "list")
+"""Places in which one writes, or may write on: a list opens while one does."""
 FIXED: Final[tuple[Action, ...]] = ("interrupt",)
 """Actions that keep their keys: there must be a way out that nobody can lose."""
+_NEEDED: Final[tuple[Action, ...]] = ("send", "cancel", "take")
+"""Actions without which nothing goes on."""
 HELP_IN_EMPTY_LINE: Final = "?"
-DIGITS: Final = "1-9"
 PASTE_BEGIN: Final = "begin paste"
 PASTE_END: Final = "end paste"
 FOCUS_IN: Final = "focus in"
 FOCUS_OUT: Final = "focus out"
+RESIZED: Final = "window resize"
 
 SCROLLING: Final[dict[Action, str]] = {
     "page_up": "page up",
@@ -214,11 +219,16 @@ def _refusal(action: str, keys: tuple[str, ...]) -> str:
         return f"names {action!r}, and there is no such action; {DEFAULT.shown('help')} lists them."
     if action in FIXED:
         return f"{action} keeps {rows[0].shown}: it is the way out."
+    if action in _NEEDED and not keys:
+        return f"{action} needs a key; it keeps {rows[0].shown}."
+    writing = any(each.place in _WRITING for each in rows)
     for key in keys:
         if (known := key_names.canonical(key)) is None:
-            return f"{action}: {key!r} is no key; names are like 'ctrl n', 'alt up', 'f6'."
-        if is_text(known) and any(each.place in ("composer", "anywhere") for each in rows):
+            return f"{action}: {key!r} is no key; {key_names.advice(key)}"
+        if writing and is_text(known):
             return f"{action}: {key!r} is text where one writes."
+        if writing and known in _EDITS:
+            return f"{action}: {key_names.shown(known)} edits the line."
     return ""
 
 

@@ -45,5 +45,11 @@ class Copy:
 
     text: str
 
+    @property
+    def size(self) -> str:
+        """How much it is, for people."""
+        lines = self.text.count("\n") + 1
+        return f"{lines:,} lines" if lines > 1 else f"{len(self.text):,} characters"
+
 
 Order = Send | Act | Copy

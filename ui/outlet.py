@@ -4,6 +4,7 @@ import contextlib
 import os
 import select
 import sys
+import termios
 import time
 from collections.abc import Callable
 from typing import Final
@@ -46,18 +47,33 @@ class Outlet:
             self.full = True
             self._watch(self._fd, self._drain)
 
-    def finish(self) -> bool:
-        """Write what the terminal takes in a moment and drop the rest; tell whether it took all."""
-        deadline = time.monotonic() + LAST_WAIT_S
+    def finish(self, ending: str) -> bool:
+        """Write the ending; of what waits before it only what the terminal takes in a moment.
+
+        Return whether the ending was written: without it the terminal is not given back.
+        """
         self._unwatch(self._fd)
+        self.full = False
+        last = ending.encode("utf-8", "replace")
+        self._waiting += b"" if self._lost else last
+        if self._pushed_in_time() or self._lost:
+            return True
+        # What it has not read must not keep us, and its settings only come back once this is gone.
+        self._waiting[:] = last
+        with contextlib.suppress(termios.error):
+            termios.tcflush(self._fd, termios.TCOFLUSH)
+        self._push()
+        written = not self._waiting
+        self._waiting.clear()
+        return written
+
+    def _pushed_in_time(self) -> bool:
+        deadline = time.monotonic() + LAST_WAIT_S
         while self._waiting and (left := deadline - time.monotonic()) > 0:
             if not select.select([], [self._fd], [], left)[1]:
                 break
             self._push()
-        took_all = not self._waiting
-        self._waiting.clear()
-        self.full = False
-        return took_all
+        return not self._waiting
 
     def _drain(self) -> None:
         self._push()

@@ -1,6 +1,6 @@
 """What the mouse does: the wheel scrolls what is under it, a click goes to what was clicked."""
 
-from typing import Final, Protocol, runtime_checkable
+from typing import Final, Protocol, TypeGuard, runtime_checkable
 
 from ui.composer.composer import Composer
 from ui.screen import Screen
@@ -11,6 +11,11 @@ Event = tuple[str, int, int, int]
 _WHEEL: Final = {4: "up", 5: "down"}
 _NOTCH: Final = 3
 """Rows that a notch of the wheel scrolls."""
+
+
+def is_of_mouse(event: tuple[object, ...]) -> TypeGuard[Event]:
+    """Tell whether an event is one of the mouse: a terminal's answer, such as its cursor's place, is none."""
+    return len(event) == 4 and isinstance(event[0], str) and "mouse" in event[0]
 
 
 @runtime_checkable

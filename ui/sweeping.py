@@ -4,9 +4,11 @@ Python's own sweeps come when they come, and one through a long transcript takes
 urwid's canvases; the transcript has no cycles and is laid aside.
 """
 
-import asyncio
 import gc
+from collections.abc import Callable
 from typing import Final
+
+from ui.composer.incoming import Timer
 
 QUIET_S: Final = 0.5
 """Time without a frame after which nobody is taken to wait."""
@@ -20,10 +22,14 @@ _MOST_FRAMES: Final = 3_000
 class Sweeping:
     """Sweeps a little after each frame, and all in quiet moments."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
+    def __init__(self, later: Callable[[float, Callable[[], None]], Timer]) -> None:
+        """`later` calls after so many seconds."""
+        self._later = later
         self._frames = 0
-        self._quiet: asyncio.TimerHandle | None = None
+        self._quiet: Timer | None = None
+
+    def begin(self) -> None:
+        """Sweep from now on, and leave it to nobody else."""
         gc.disable()
 
     def set_aside(self) -> None:
@@ -40,7 +46,7 @@ class Sweeping:
         if self._frames >= _MOST_FRAMES:
             self._sweep()
         elif self._frames >= _ALL_FRAMES:
-            self._quiet = self._loop.call_later(QUIET_S, self._sweep_all)
+            self._quiet = self._later(QUIET_S, self._sweep_all)
 
     def _sweep_all(self) -> None:
         self._quiet = None

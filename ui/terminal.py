@@ -1,28 +1,43 @@
 """The terminal as urwid drives it, with the keys that Fido wants for itself."""
 
-import base64
-import contextlib
+import logging
 import os
 import re
+import select
 import signal
 import sys
 import termios
-from collections.abc import Callable
-from typing import Final
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final, TypeVar
 
 import urwid
 
 from ipc.terminal_text import LINE_END
-from ui.answers import ASK_BACKGROUND, Answers
+from ui import key_names, layouts
+from ui.answers import ASK_BACKGROUND, PAUSE_S, Answers
+from ui.composer.incoming import Timer
 from ui.composer.pastes import Pastes
 from ui.outlet import Outlet
+from ui.palettes import Background
+
+log = logging.getLogger(__name__)
+
+K = TypeVar("K")
 
 _LINE_FEED: Final = 10
 _CTRL_J: Final = tuple(b"\x1b[106;5u")
 """The key as the kitty keyboard protocol names it; a line feed alone is Enter to urwid."""
 _MOST_AHEAD: Final = 4_096
 """Bytes that a terminal keeps for a program which does not read."""
+_WHOLE: Final = "\x1b[?2026l"
+"""Ends a frame that the terminal has got a part of."""
 _EMPTY: Final = "\x1b[0m\x1b[H\x1b[2J"
+_ALERT: Final = "\x07"
+ANSWERS_S: Final = 0.6
+"""How long a terminal may take to answer, also over a satellite. What comes later is the shell's."""
+_LAST_ANSWER: Final = re.compile(rb"\x1b\[\?[\d;]*c")
+"""Device attributes: asked for last, and told by every terminal."""
 ESCAPE_S: Final = 0.03
 """How long an Esc may turn out to begin another key. A terminal sends a key in one write; 0.125 s were
 more than all else that a cancel takes."""
@@ -43,29 +58,40 @@ def _replaced(found: re.Match[str]) -> str:
 class Terminal(urwid.display.raw.Screen):
     """A raw screen in which Ctrl-J is not Enter, and Ctrl-C, Ctrl-Z, Ctrl-S, Ctrl-Q, Ctrl-O are keys.
 
-    It never waits for the terminal: not for answers, and not for room when it writes.
+    It never waits for the terminal while it draws: not for answers, and not for room when it writes.
     """
 
-    def __init__(self, answers: Answers, outlet: Outlet | None, on_drawn: Callable[[], None]) -> None:
-        """`outlet`: where frames go without waiting; None: standard output, as it is."""
+    def __init__(
+        self,
+        outlet: Outlet | None,
+        on_background: Callable[[Background], None],
+        on_drawn: Callable[[], None],
+        later: Callable[[float, Callable[[], None]], Timer],
+    ) -> None:
+        """`outlet`: where frames go, None: standard output; `later` calls in so many seconds."""
         output = sys.stdout if outlet is None else outlet
-        asks = not _prints_osc(os.environ.get("TERM", ""))
-        super().__init__(output=output, bracketed_paste_mode=True, focus_reporting=asks, extended_keys=asks)
+        reads = self._reads_osc = not _prints_osc(os.environ.get("TERM", ""))
+        super().__init__(output=output, bracketed_paste_mode=True, focus_reporting=reads, extended_keys=reads)
         self.set_input_timeouts(complete_wait=ESCAPE_S)
-        self.set_terminal_properties(hyperlinks=asks)
+        self.set_terminal_properties(hyperlinks=reads)
         self.ascii_only = False
         self.pastes = Pastes()
-        self._answers = answers
+        self._answers = Answers(on_background, self._pause)
+        self._later = later
+        self._pausing: Timer | None = None
+        self._answered = False
+        self._answers_until = float("-inf")
+        """Until when answers may be on their way."""
         self._outlet = outlet
         self._on_drawn = on_drawn
         self._began = False
         self.missed = False
         """Whether the last frame was not drawn, for want of room."""
         self._frame: list[str] | None = None
-        """What was written of a frame that is being drawn."""
+        """What was written of a frame that is being drawn, or of the end."""
         self._cursor: tuple[int, int] | None = None
         # Who does not know it ignores it, and an answer that it is unknown may be late or lost.
-        self.modes.synchronized_output = asks
+        self.modes.synchronized_output = reads
 
     def write(self, data: str) -> None:
         """Write to the terminal; to one that knows ASCII alone, something of the same width."""
@@ -96,31 +122,83 @@ class Terminal(urwid.display.raw.Screen):
             self.flush()
         self._on_drawn()
 
+    @property
+    def has_clipboard(self) -> bool:
+        """Whether what is copied goes anywhere."""
+        return self._reads_osc
+
     def tell(self, sequence: str) -> None:
         """Write what is no part of a frame."""
-        if self._started and not _prints_osc(self.term):
+        if self._started and (self._reads_osc or sequence == _ALERT):
             self.write(sequence)
             self.flush()
 
     def copy_to_clipboard(self, text: str) -> None:
-        """Hand a text to the terminal's clipboard; through tmux, which by default hands on no other way."""
-        super().copy_to_clipboard(text)
-        if os.environ.get("TMUX"):
-            data = base64.b64encode(text.encode("utf-8", "replace")).decode("ascii")
-            self.tell(f"\x1bPtmux;\x1b\x1b]52;c;{data}\x07\x1b\\")
+        """Hand a text to the terminal's clipboard, if it has one."""
+        if self._started and self._reads_osc:
+            super().copy_to_clipboard(text)
+
+    def set_title(self, title: str | None) -> None:
+        """Set the window's title, if there is a window."""
+        if self._reads_osc:
+            super().set_title(title)
+
+    def named(self, typed: Iterable[K | str]) -> list[K | str]:
+        """Return keys by one name each, whatever the terminal calls them, and a paste as one key."""
+        named = self.pastes.named(typed)
+        return [key_names.SAME.get(key, key) if type(key) is str else key for key in named]
 
     def get_available_raw_input(self) -> list[int]:
         """Return what was typed, without pastes and answers; a line feed as the key Ctrl-J."""
         codes = self.pastes.sift(super().get_available_raw_input())
         while self.pastes.coming_in and (more := self._get_input_codes()):
             codes += self.pastes.sift(more)
+        self._answers.awaited = self._outstanding
         codes = self._answers.sift(codes)
+        if 0x1B in codes and all(code <= 0xFF for code in codes):
+            codes = [*layouts.named(bytes(codes))]
         if _LINE_FEED not in codes:
             return codes
         typed: list[int] = []
         for code in codes:
             typed += _CTRL_J if code == _LINE_FEED else (code,)
         return typed
+
+    def _pause(self) -> None:
+        if self._pausing is not None:
+            self._pausing.cancel()
+        self._pausing = self._later(PAUSE_S, self._give_up)
+
+    def _give_up(self) -> None:
+        if self._answers.give_up():
+            self._wake_input_loop()
+
+    @property
+    def _outstanding(self) -> bool:
+        return not self._answered and time.monotonic() < self._answers_until
+
+    def _detect_terminal_modes(self) -> None:
+        """Ask what the terminal can, and which background it has, until it has answered once."""
+        if self._answered or not self._reads_osc or not self._is_real_terminal():
+            return
+        self._answers_until = time.monotonic() + ANSWERS_S
+        self.write(ASK_BACKGROUND)
+        super()._detect_terminal_modes()
+
+    def _apply_terminal_reports(self, decoded_codes: list[Any]) -> list[Any]:
+        self._answered |= any(code[0] == "device attributes" for code in decoded_codes if type(code) is tuple)
+        kept: list[Any] = super()._apply_terminal_reports(decoded_codes)
+        return kept
+
+    def _take_answers(self) -> None:
+        """Take the answers that are on their way: whoever has the terminal next would read them as keys."""
+        fd, read = self._input_fileno(), b""
+        while fd is not None and self._outstanding:
+            left = max(0.0, self._answers_until - time.monotonic())
+            if not select.select([fd], [], [], left)[0] or not (more := os.read(fd, _MOST_AHEAD)):
+                return
+            read += more
+            self._answered = _LAST_ANSWER.search(read) is not None
 
     def _start(self, *args: bool, **kwargs: bool) -> None:
         fd = self._input_fileno()
@@ -138,20 +216,29 @@ class Terminal(urwid.display.raw.Screen):
         modes[0] &= ~(termios.ICRNL | termios.IXON)
         modes[3] &= ~(termios.ISIG | termios.IEXTEN)
         termios.tcsetattr(fd, termios.TCSANOW, modes)
-        if not _prints_osc(self.term):
-            self._answers.awaited = True
-            self.write(ASK_BACKGROUND)
-            self.flush()
+
+    def _stop(self) -> None:
+        """Give the terminal back, as far as it still is one."""
+        try:
+            self._take_answers()
+            self._frame = []
+            super()._stop()
+        except (termios.error, OSError):  # closed, or another's by now
+            log.info("the terminal was gone before it was given back", exc_info=True)
+        finally:
+            self._frame = None
 
     def _stop_mouse_restore_buffer(self) -> None:
         """Leave the alternate screen empty: tmux shows of it what a grown window has room for."""
         if self._alternate_buffer:
             self.write(_EMPTY)
         super()._stop_mouse_restore_buffer()
-        if self._outlet is not None and not self._outlet.finish():
-            # What the terminal does not read must not keep us: its settings come back once this is gone.
-            with contextlib.suppress(termios.error):
-                termios.tcflush(self._outlet.fileno(), termios.TCOFLUSH)
+        ending, self._frame = _WHOLE + "".join(self._frame or ()), None
+        if self._outlet is None:
+            self.write(ending)
+            self.flush()
+        elif not self._outlet.finish(ending):
+            self._old_termios_settings = None  # by these whoever looks after us sees that it has yet to do it
 
 
 def _typed_ahead(fd: int) -> bytes:

@@ -111,7 +111,7 @@ async def test_who_looks_elsewhere_is_told_when_an_answer_or_a_question_waits(
         run.parent.tell(approval("make one", ask_id="ask-1"))
         await terminal.shows("make one")
         assert b"\x1b]9;" not in terminal.written
-        terminal.type(FOCUS_OUT + "\x1b[200~ \x1b[201~")
+        terminal.type("\x1b[200~ \x1b[201~" + FOCUS_OUT)
         before = len(terminal.written)
         run.parent.tell(finished(text="Done."))
         await terminal.shows("ready")

@@ -134,9 +134,10 @@ class ExternalEditor:
 
         An empty file is what the person wants of an editor that `ended_well`; else it may have lost it.
         """
-        self._pid = 0
+        editor, self._pid = self._pid, 0
         with contextlib.suppress(OSError):
-            give_terminal(os.getpgrp())
+            if os.tcgetpgrp(0) == editor:  # else a shell has it, which would end without
+                give_terminal(os.getpgrp())
         text = prompt_file.saved(self._file)
         prompt_file.remove(self._file.parent)
         if text is None or text == self._draft.whole or not (text or ended_well):

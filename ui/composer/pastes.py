@@ -1,17 +1,19 @@
 """Pastes cut out of what a terminal sends, so that one is a single key and not one for each character."""
 
+import re
 from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
-from ui import keys
+from ui import keys, layouts
 
 _BEGIN: Final = b"\x1b[200~"
 _END: Final = b"\x1b[201~"
 SILENCE_S: Final = 10.0
 """Nothing coming for so long, the end of a paste has been lost; a slow line makes shorter pauses."""
-_GIVEN_UP: Final = b"\x03"
-"""Read alone within a paste it is a person's Ctrl-C: the end of the paste has been lost."""
+_CTRL_C: Final = re.compile(rb"\x1b\[(?:99(?::\d*){0,2};(\d+)(?::1)?u|27;(\d+);99~)")
+"""As kitty and xterm tell keys apart. Read alone within a paste it is a person's: its end has been lost."""
+_CTRL: Final = 4
 
 K = TypeVar("K")
 
@@ -65,7 +67,7 @@ class Pastes:
 
     def _inside(self, data: bytes, kept: bytearray) -> bytes:
         assert self._pasted is not None
-        given_up = data == _GIVEN_UP
+        given_up = _is_ctrl_c(data)
         looked_at = max(0, len(self._pasted) - len(_END))  # the bracket may have come in two pieces
         self._pasted += b"" if given_up else data
         end = len(self._pasted) if given_up else self._pasted.find(_END, looked_at)
@@ -76,6 +78,11 @@ class Pastes:
         self._pasted = None
         kept += _END
         return behind
+
+
+def _is_ctrl_c(data: bytes) -> bool:
+    found = _CTRL_C.fullmatch(layouts.named(data))
+    return data == b"\x03" or (found is not None and bool((int(found[1] or found[2]) - 1) & _CTRL))
 
 
 def _text(pasted: bytearray) -> keys.Pasted:
