@@ -1,6 +1,5 @@
 """The session's figures and the whole plan: beside the transcript, or over it when there is no room."""
 
-import itertools
 from typing import ClassVar, Final
 
 import urwid
@@ -13,6 +12,7 @@ from ui.view import View
 from ui.widgets.plan_items import item_role, item_sign, item_widget
 from ui.widgets.row import Content, Part, ScrolledPage, Size, draw, fit, parts_width, width
 from ui.widgets.session_head import extent, session_head
+from ui.widgets.stack import Stack
 
 EMPTY: Final = "No plan yet. Fido makes one when a task has several steps."
 _TITLE: Final = 12
@@ -39,9 +39,8 @@ class PlanPanel(urwid.Widget):
         self._extent = extent(0, 0)
         self._drawn: dict[PlanItem, AbstractFlowWidget] = {}
         """The widget of each item as it looks now."""
-        self._items: list[AbstractFlowWidget] = []
-        self._pile = urwid.Pile([])
-        self._page = ScrolledPage(self._pile, view.glyphs)
+        self._stack = Stack()
+        self._page = ScrolledPage(self._stack, view.glyphs)
         self._following = True
         self._fill(None)
 
@@ -94,19 +93,19 @@ class PlanPanel(urwid.Widget):
     def _fill(self, plan: Plan | None) -> None:
         self._plan = plan
         if plan is None or not plan.items:
-            self._items = [urwid.Text(("dim", "" if plan is None else EMPTY))]
+            self._stack.hold([urwid.Text(("dim", "" if plan is None else EMPTY))])
         else:
             known = self._drawn
             self._drawn = {
                 item: known.get(item) or item_widget(item, self._view.glyphs, self._look)
                 for item in plan.items
             }
-            self._items = [self._drawn[item] for item in plan.items]
+            shown = [self._drawn[item] for item in plan.items]
             if plan.reason:
-                self._items.append(urwid.Text(("dim", f"last change: {plan.reason}")))
+                shown.append(urwid.Text(("dim", f"last change: {plan.reason}")))
             if self._look == "past" and origin(plan, self._view) != "unknown":
-                self._items.append(urwid.Text(("dim", "/plan clear starts over.")))
-        self._pile.contents = [(item, (urwid.PACK, None)) for item in self._items]
+                shown.append(urwid.Text(("dim", "/plan clear starts over.")))
+            self._stack.hold(shown)
 
     def _show_active(self, size: tuple[int, int]) -> None:
         """Scroll as little as needed for the active item, and begin with a whole item when that is enough."""
@@ -115,7 +114,7 @@ class PlanPanel(urwid.Widget):
         if active is None or self._plan is None:
             self._page.to(0)
             return
-        ends = list(itertools.accumulate(item.rows((columns,)) for item in self._items))
+        ends = self._stack.ends(columns)
         starts = [0, *ends[:-1]]
         index = self._plan.items.index(active)
         at = self._page.page.get_scrollpos(size)
