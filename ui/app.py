@@ -27,6 +27,7 @@ from ipc.errors import PlaceError
 from ipc.messages import MessageDelta, StartTurn
 from ui import keys, theme
 from ui.appearance import Appearance
+from ui.aside import aside
 from ui.clipboard import Clipboard
 from ui.composer.draft import Draft
 from ui.composer.handover import reclaim_terminal
@@ -42,6 +43,7 @@ from ui.screen import Screen
 from ui.state import ViewState, apply, rebuild
 from ui.sweeping import Sweeping
 from ui.terminal import Terminal, suspend_group
+from ui.transcript.code import LANGUAGES
 from ui.view import View
 from ui.widgets.row import Size
 
@@ -85,6 +87,7 @@ class App:
         self._clipboard = Clipboard(self._view, self._terminal, loop, self._draw_soon)
         self._appearance = Appearance(self._view, self._terminal)
         self._sweeping = Sweeping(loop.call_later)
+        LANGUAGES.load = aside(loop, self._draw_soon)
         self._main = urwid.MainLoop(
             self._screen,
             self._appearance.palette(),

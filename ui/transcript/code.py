@@ -62,6 +62,9 @@ _ROLES: Final[dict[str, Role]] = {
 _SAMPLE: Final = "<script>a</script>\n<style>b {}</style>\nRUN ls\n>>> a\n"
 
 
+Work = Callable[[], None]
+
+
 class Lexer(Protocol):
     """What cuts the code of a language into tokens."""
 
@@ -75,11 +78,11 @@ class Languages:
     """The languages whose colours are known; `load` does some work, and then what has to follow it."""
 
     def __init__(self) -> None:
-        self.load: Callable[[Callable[[], None], Callable[[], None]], None] = _at_once
+        self.load: Callable[[Work, Work], None] = _at_once
         self._lexers: dict[str, Lexer] = {}
-        self._waiting: dict[str, dict[Callable[[], None], None]] = {}
+        self._waiting: dict[str, dict[Work, None]] = {}
 
-    def lexer(self, name: str, again: Callable[[], None]) -> Lexer | None:
+    def lexer(self, name: str, again: Work) -> Lexer | None:
         """Return what reads a language; when it has to be loaded first, None, and `again` is called then."""
         if name not in self._lexers and name not in self._waiting:
             self._waiting[name] = {}
@@ -103,7 +106,7 @@ class Languages:
             again()
 
 
-def _at_once(work: Callable[[], None], then: Callable[[], None]) -> None:
+def _at_once(work: Work, then: Work) -> None:
     work()
     then()
 
@@ -111,7 +114,7 @@ def _at_once(work: Callable[[], None], then: Callable[[], None]) -> None:
 LANGUAGES: Final = Languages()
 
 
-def coloured(code: str, language: str, again: Callable[[], None], *, lasts: bool) -> Sequence[Sequence[Span]]:
+def coloured(code: str, language: str, again: Work, *, lasts: bool) -> Sequence[Sequence[Span]]:
     """Return the lines of code in the colours of its language, as far as that is known.
 
     `again`: called when there will be more colours; `lasts`: the code is still being written.

@@ -68,8 +68,8 @@ class Table:
     def _joined(self, cells: Sequence[Cell], widths: Sequence[int]) -> list[Span]:
         spans: list[Span] = []
         last = len(cells) - 1
-        for number, (cell, width, align) in enumerate(zip(cells, widths, self.aligns, strict=True)):
-            free = max(0, width - _width(cell))
+        for number, (cell, columns, align) in enumerate(zip(cells, widths, self.aligns, strict=True)):
+            free = max(0, columns - _width(cell))
             before = {"left": 0, "center": free // 2, "right": free}[align]
             after = 0 if number == last else free - before
             spans += [(None, " " * before), *cell, (None, " " * after)]
