@@ -1,5 +1,6 @@
 """The fold from facts to what is on the screen."""
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -128,6 +129,46 @@ def test_an_answer_that_did_not_stream_is_shown_at_the_end_and_once() -> None:
         "first",
         "whole",
     ]
+
+
+def test_an_answer_is_said_once_although_nothing_but_space_came_after_a_tool() -> None:
+    end = finished(text="I'll look.", status="cancelled")
+    state = told(TurnStarted(turn=1, prompt="x"), say("I'll look."), call(1), result(1), say("\n\n"), end)
+    assert texts(state, "answer") == ["I'll look."]
+
+
+def test_an_ask_waits_at_its_own_call_of_several() -> None:
+    ask = approval(tool="read_file", call_id="call-1")
+    state = told(call(1, "a"), call(2, "b"), ask)
+    first, second = blocks(state)
+    assert isinstance(first, ToolBlock)
+    assert isinstance(second, ToolBlock)
+    assert (first.asking, second.asking) == (True, False)
+    apply(state, AskSettled(ask_id=ask.ask_id, outcome="allow_once"), 2.0)
+    assert (first.asking, first.decision, second.decision) == (False, "allowed once", "")
+
+
+def test_what_was_decided_is_told_with_the_result_of_the_call() -> None:
+    (tool,) = blocks(told(call(1), msgspec.structs.replace(result(1), decided="allow_session")))
+    assert isinstance(tool, ToolBlock)
+    assert tool.decision == "allowed this session"
+
+
+def test_a_snapshot_keeps_what_no_fact_tells() -> None:
+    thought = MessageDelta(turn=1, kind="reasoning", text="hmm")
+    prompt = TurnStarted(turn=1, prompt="line\n" * 40)
+    state = told(prompt, thought, now=1.0)
+    apply(state, MessageDelta(turn=1, kind="reasoning", text=" so"), 13.0)
+    for fact in (call(1), result(1, display="one\ntwo")):
+        apply(state, fact, 14.0)
+    apply(state, thought, 20.0)
+    for block in blocks(state):
+        block.unfolded = True
+    both = msgspec.structs.replace(thought, text="hmm so")
+    rebuild(state, "parent", (prompt, both, call(1), result(1, display="one\ntwo"), thought), 30.0)
+    thoughts = [block for block in blocks(state) if isinstance(block, ThoughtBlock)]
+    assert [(block.started_at, block.ended_at) for block in thoughts] == [(1.0, 13.0), (20.0, 20.0)]
+    assert all(block.unfolded for block in blocks(state))
 
 
 def test_the_subagents_outcome_stays_until_the_next_turn() -> None:

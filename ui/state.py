@@ -50,15 +50,15 @@ from ui.transcript.transcript import Transcript, steady
 Source = Literal["parent", "plan_store", "supervisor"]
 
 _PROMPTS_KNOWN: Final = 8
-NESTED = "nested delegation rejected"
+NESTED: Final = "nested delegation rejected"
 """The detail of a subagent that tried to delegate."""
-DECIDED = {
+DECIDED: Final = {
     "allow_once": "allowed once",
     "allow_session": "allowed this session",
     "allow_always": "always allowed",
 }
 """What a person has decided about a call, in words."""
-BETWEEN_DEEDS = ("reasoning", "reviewing")
+BETWEEN_DEEDS: Final = ("reasoning", "reviewing")
 """Phases of a subagent that last: what it did before they began took a moment, and says more."""
 
 
@@ -179,6 +179,7 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: f
             apply(state, fact, None, source)
     if source == "parent":
         _keep_clocks(state.conversation, before, now, late=state.late)
+        state.conversation.transcript.take_over(before.transcript)
         for notice in state.notices:
             state.conversation.transcript.note(notice.level, steady(notice.message))
 
@@ -241,14 +242,15 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             output, detail = cleaned.output(said), _detail(name, outcome, said)
             diff = diff_lines(output) if outcome == "ok" and shows_diff(name) else ()
             name = cleaned.line(name, 40)
-            talk.transcript.finish_tool(call_id, name, outcome, duration_ms, output, detail, diff)
+            decided = DECIDED.get(fact.decided, "")
+            talk.transcript.finish_tool(call_id, name, outcome, duration_ms, output, detail, diff, decided)
         case AskRaised():
             ask = talk.asks[fact.ask_id] = cleaned.fact(fact)
-            talk.transcript.ask_about(ask.tool)
+            talk.transcript.ask_about(fact.ask_id, fact.call_id, ask.tool)
         case AskSettled(ask_id=ask_id, outcome=decision):
             if (settled := talk.asks.pop(ask_id, None)) is not None:
                 decided = DECIDED.get(decision, "") if settled.kind == "approval" else ""
-                talk.transcript.decide(settled.tool, decided, now)
+                talk.transcript.decide(ask_id, decided, now)
         case UsageReported():
             talk.usage, talk.context_tokens = fact, fact.context_tokens
         case RequestDelayed():
@@ -310,7 +312,7 @@ def _activity(before: Activity | None, fact: SubagentActivityChanged, now: float
 
 
 def _say(talk: Conversation, text: str) -> None:
-    if talk.next_message:
+    if talk.next_message and not text.isspace():
         talk.next_message = False
         talk.said = Heard()
     talk.said.add(text)

@@ -105,9 +105,12 @@ def approval(
     tool: str = "bash_exec",
     grant: str = "`make test`",
     title: str = "",
+    call_id: str = "",
 ) -> AskRaised:
     title = title or f"{tool} in tests: {' '.join(body.split())}"[:300]
-    return AskRaised(ask_id=ask_id, kind="approval", tool=tool, title=title, body=body, grant=grant)
+    return AskRaised(
+        ask_id=ask_id, kind="approval", tool=tool, title=title, body=body, grant=grant, call_id=call_id
+    )
 
 
 def delayed(attempt: int, wait_s: float, until: float, **more: Any) -> RequestDelayed:
@@ -231,6 +234,7 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
         status=st.sampled_from(["ok", "error", "denied", "cancelled"]),
         duration_ms=_NUMBERS,
         display=TEXTS,
+        decided=TEXTS | st.just("allow_once"),
     ),
     st.builds(
         AskRaised,
@@ -241,6 +245,7 @@ FACTS: st.SearchStrategy[AnyFact] = st.one_of(
         body=TEXTS,
         options=st.lists(TEXTS, max_size=6).map(tuple),
         grant=TEXTS,
+        call_id=_CALLS | st.just(""),
     ),
     st.builds(AskSettled, ask_id=_ASKS, outcome=TEXTS),
     st.builds(

@@ -44,6 +44,8 @@ class Transcript:
     """How many blocks stood before these, and are gone."""
     running: dict[str, ToolBlock] = field(default_factory=dict)
     """Tool calls without a result, by call id."""
+    _asking: dict[str, ToolBlock] = field(default_factory=dict)
+    """Calls that wait for the person's answer, by the id of what is asked."""
     foldable: bool = False
     """Whether some block has more to show than its line."""
     _open: Literal["answer", "thought"] | None = None
@@ -112,15 +114,18 @@ class Transcript:
         self.blocks.append(block)
         self.running[call_id] = block
 
-    def ask_about(self, tool: str) -> None:
-        """Let a running call wait for the person's answer."""
-        if (block := self._running_of(tool)) is not None:
+    def ask_about(self, ask_id: str, call_id: str, tool: str) -> None:
+        """Let a running call wait for the person's answer; without its id it is the last one of the tool."""
+        block = self.running.get(call_id) if call_id else self._running_of(tool)
+        if block is not None:
+            self._asking[ask_id] = block
             block.asking = True
             block.revision += 1
 
-    def decide(self, tool: str, decision: str, now: float | None) -> None:
+    def decide(self, ask_id: str, decision: str, now: float | None) -> None:
         """Let the call go on that waited; its clock begins anew, for nothing ran before."""
-        if (block := self._running_of(tool)) is not None and block.asking:
+        block = self._asking.pop(ask_id, None)
+        if block is not None and block.asking:
             block.asking, block.decision, block.started_at = False, decision, now
             block.revision += 1
 
@@ -140,6 +145,7 @@ class Transcript:
         output: str = "",
         detail: str = "",
         diff: tuple[DiffLine, ...] = (),
+        decision: str = "",
     ) -> None:
         """Give a tool call its result; `detail`: what of its output is always seen."""
         if call_id not in self.running:
@@ -147,7 +153,7 @@ class Transcript:
         block = self.running.pop(call_id)
         block.status, block.duration_ms = status, duration_ms
         block.output, block.detail, block.diff = output, detail, diff
-        block.tail, block.asking = (), False
+        block.tail, block.asking, block.decision = (), False, decision or block.decision
         self._bound(output + detail)
         self.foldable = self.foldable or folding.foldable(block)
         block.revision += 1
@@ -167,11 +173,22 @@ class Transcript:
             self._attempt = NoteBlock("info", text, first=not self._last_is(NoteBlock))
             self.blocks.append(self._attempt)
 
+    def take_over(self, before: "Transcript") -> None:
+        """Take from another telling of the same what no fact tells: when one thought, what is unfolded."""
+        known: dict[object, list[Block]] = {}
+        for block in before.blocks:
+            if block.unfolded is not None or isinstance(block, ThoughtBlock):
+                known.setdefault(_identity(block), []).append(block)
+        for block in self.blocks if known else ():
+            if seen := known.get(_identity(block)):
+                _take_over(block, seen.pop(0))
+
     def abandon_tools(self) -> None:
         """Mark calls that will get no result any more."""
         for call_id, block in list(self.running.items()):
             said = "\n".join(block.tail)
             self.finish_tool(call_id, block.name, "cancelled", 0, said, said)
+        self._asking.clear()
 
     def _bound(self, added: str) -> None:
         """Let the oldest go when there is too much, and say so where it was."""
@@ -227,3 +244,18 @@ class Transcript:
         if self._thought is not None:
             self._thought.lasts = False
             self._thought = None
+
+
+def _identity(block: Block) -> object:
+    """Return what two tellings of a block have in common."""
+    if isinstance(block, ThoughtBlock) and block.lasts:  # there is one at most
+        return ThoughtBlock
+    if isinstance(block, ToolBlock):
+        return block.name, block.summary, block.output
+    return type(block), block.text
+
+
+def _take_over(block: Block, before: Block) -> None:
+    block.unfolded = before.unfolded
+    if isinstance(block, ThoughtBlock) and isinstance(before, ThoughtBlock):
+        block.started_at, block.ended_at = before.started_at, before.ended_at
