@@ -30,6 +30,12 @@ class Wait(NamedTuple):
     seconds: float
 
 
+class Anew(NamedTuple):
+    """All that the parent tells, told anew: another session, a restart, or what was taken back."""
+
+    facts: list[AnyFact]
+
+
 KEYS = sorted({key for binding in keys.BINDINGS for key in binding.keys} - {"ctrl z"})
 EDITING = sorted(chain.from_iterable(names for names, _ in keys.EDITING))
 COMMANDS = [f"/{word}" for word in ("plan", "usage", "jobs", "help", "copy", "copy code", "undo", "nonsense")]
@@ -38,9 +44,12 @@ SIZES = st.builds(Size, st.integers(1, 210), st.integers(1, 60)) | st.sampled_fr
     [Size(40, 10), Size(39, 9), Size(80, 24), Size(79, 24), Size(110, 30), Size(1, 1)]
 )
 PERCENT = st.integers(0, 99)
+TOLD = FACTS | st.builds(MessageDelta, turn=st.just(1), kind=st.just("text"), text=TEXTS)
+Step = AnyFact | str | Size | Click | Wait | Anew
 STEPS = st.lists(
-    FACTS
-    | st.builds(MessageDelta, turn=st.just(1), kind=st.just("text"), text=TEXTS)
+    TOLD
+    | st.builds(Anew, st.lists(TOLD, max_size=4))
+    | st.sampled_from(["ctrl f", "enter", "n", "N"])
     | PRESSED
     | PRESSED
     | st.sampled_from(COMMANDS)
@@ -55,7 +64,7 @@ STEPS = st.lists(
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(STEPS, SIZES, st.booleans())
 def test_whatever_happens_is_drawn_and_never_wider_than_the_screen(
-    steps: list[AnyFact | str | Size | Click | Wait], size: Size, ascii_only: bool
+    steps: list[Step], size: Size, ascii_only: bool
 ) -> None:
     desk = Desktop(*size, glyphs=theme.ASCII if ascii_only else theme.UNICODE)
     for step in steps:
@@ -63,7 +72,7 @@ def test_whatever_happens_is_drawn_and_never_wider_than_the_screen(
         draw_exactly(desk)
 
 
-def happen(desk: Desktop, step: AnyFact | str | Size | Click | Wait) -> None:
+def happen(desk: Desktop, step: Step) -> None:
     """Do one step as the screen's actor would."""
     match step:
         case Size():
@@ -72,6 +81,8 @@ def happen(desk: Desktop, step: AnyFact | str | Size | Click | Wait) -> None:
             columns, rows = desk.size
             point(desk.screen, ("mouse press", button, column * columns // 100, row * rows // 100))
             desk.screen.changed()
+        case Anew(facts):
+            desk.tell_anew(*facts)
         case Wait(seconds):
             desk.wait(seconds)
         case str() if step in COMMANDS:

@@ -11,7 +11,7 @@ from ui.desk import Desk
 from ui.keyboard import Keyboard
 from ui.orders import Order
 from ui.screen import NARROW, Screen, panel_columns
-from ui.state import ViewState, apply
+from ui.state import ViewState, apply, rebuild
 from ui.theme import Glyphs
 from ui.view import View
 
@@ -45,6 +45,13 @@ class Desktop:
         """Let facts happen."""
         for fact in facts:
             apply(self.view.state, fact, self.now)
+        self.orders += self.view.desk.advance(self.view.state)
+        self.screen.changed()
+        return self
+
+    def tell_anew(self, *facts: AnyFact) -> "Desktop":
+        """Let the parent tell everything anew, as it does when something got lost."""
+        rebuild(self.view.state, "parent", facts, self.now)
         self.orders += self.view.desk.advance(self.view.state)
         self.screen.changed()
         return self

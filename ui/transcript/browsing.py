@@ -44,11 +44,12 @@ class Browser:
         """The positions of the block that is chosen, with what it goes on in; empty when none is."""
         if self._chosen is None or not self._view.desk.reading.browsing:
             return range(0)
+        first, end = self._sheets.first, self._sheets.end
         at = found(self._sheets, *self._chosen)
-        if at is None:
-            self._chosen = None
-            return range(0)
-        return self._unit(at)
+        if at is None and first < end:  # told anew, or gone: what stands there now
+            at = max(first, min(self._chosen[0], end - 1))
+            self._keep(at)
+        return range(0) if at is None else self._unit(at)
 
     def begin(self, action: keys.Action) -> None:
         """Go to the transcript to browse it, to search it, or to select text of it."""
@@ -127,10 +128,14 @@ class Browser:
             reading.fold = "fold" if folding.unfolded(block, self._view.desk.unfolded) else "unfold"
 
     def keep_in_view(self) -> None:
-        """Keep what is chosen, or was found, in view when the size has changed."""
+        """Keep what was found, or some of what is chosen, in view when the size has changed."""
+        viewport, chosen = self._viewport, self.chosen
         if self._view.desk.reading.search.current is not None:
             self.finder.show_match()
-        elif chosen := self.chosen:
+        elif chosen and not any(
+            each.position in chosen and each.top + each.rows > viewport.cover
+            for each in viewport.layout(viewport.columns, viewport.rows)
+        ):
             self._show(chosen, 1)
 
     def copy(self) -> list[Order]:
@@ -151,10 +156,14 @@ class Browser:
         else:
             to = self.asked.below(transcript, here)
         if to is not None:
-            viewport.go_to(to)
-            self._keep(to)
+            self.go_to(to)
         elif action == "prompt_down":
             viewport.to_newest()
+
+    def go_to(self, prompt: int) -> None:
+        """Put a prompt at the top."""
+        self._viewport.go_to(prompt)
+        self._keep(prompt)
 
     def _reveal(self, position: int, hidden: bool) -> list[Block]:
         """Choose the block at a position; return what was folded of it and is `hidden` no more."""

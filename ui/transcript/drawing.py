@@ -11,7 +11,7 @@ from ui.transcript import folding
 from ui.transcript.blocks import Block, NoteBlock, PromptBlock, TextBlock, ThoughtBlock, ToolBlock
 from ui.transcript.texts import text_widget
 from ui.transcript.thoughts import thought_widget
-from ui.transcript.tools import tool_widget
+from ui.transcript.tools import tool_plain, tool_widget
 from ui.view import View
 from ui.widgets.row import Part, hanging
 
@@ -42,10 +42,14 @@ def plain(block: Block, view: View) -> AbstractFlowWidget:
     match block:
         case ThoughtBlock() if not whole:
             return urwid.Pile([])
+        case PromptBlock() if not block.first and not whole:
+            return urwid.Pile([])
+        case PromptBlock():
+            text = block.text.removesuffix("\n") + _more(block, view)
         case ToolBlock():
-            text = f"{block.name} {block.summary}" + (f"\n{block.output}" if whole else "")
-        case PromptBlock() | TextBlock() | ThoughtBlock() | NoteBlock():
-            text = folding.haystack(block).rstrip("\n")
+            text = tool_plain(block, view)
+        case TextBlock() | ThoughtBlock() | NoteBlock():
+            text = folding.written(block).rstrip("\n")
         case _:
             assert_never(block)
     above = block.first or (isinstance(block, TextBlock) and block.apart)
@@ -56,11 +60,16 @@ def _prompt(block: PromptBlock, view: View) -> AbstractFlowWidget:
     glyphs, whole = view.glyphs, folding.unfolded(block, view.desk.unfolded)
     if not block.first and not whole:
         return urwid.Pile([])
-    text: list[Part] = [("prompt", block.text.removesuffix("\n"))]
-    if block.first and block.more and not whole:
-        lines = "1 line" if block.more == 1 else f"{block.more:,} lines"
-        text.append(("dim", f"\n{glyphs.ellipsis} {lines} more"))
+    text: list[Part] = [("prompt", block.text.removesuffix("\n")), ("dim", _more(block, view))]
     return hanging(("brand", f"{glyphs.prompt} " if block.first else "  "), *text)
+
+
+def _more(block: PromptBlock, view: View) -> str:
+    """Say how much of a prompt is folded."""
+    if not block.first or not block.more or folding.unfolded(block, view.desk.unfolded):
+        return ""
+    lines = "1 line" if block.more == 1 else f"{block.more:,} lines"
+    return f"\n{view.glyphs.ellipsis} {lines} more"
 
 
 def _note(block: NoteBlock, glyphs: Glyphs) -> AbstractFlowWidget:

@@ -7,11 +7,12 @@ from ipc.terminal_text import clean
 from ui import keys
 from ui.composer.editor import LineEditor
 from ui.orders import Order
-from ui.transcript import folding, highlights
+from ui.transcript import canvases, folding, highlights
 from ui.transcript.blocks import Block
-from ui.transcript.search import Search, pattern
+from ui.transcript.legible import head, legible
+from ui.transcript.search import Match, Search
 from ui.transcript.sheets import Sheets
-from ui.transcript.viewport import Viewport
+from ui.transcript.viewport import Viewport, found
 from ui.view import View
 
 _AROUND: Final = 3
@@ -74,43 +75,54 @@ class Finder:
         """End the search; what it has unfolded is folded again."""
         self._view.desk.reading.finding = False
         self._fold_again()
-        self._look_for("")
+        self._view.desk.reading.search = Search()
 
     def go_on(self, step: int) -> None:
         """Go to the next match below (1) or above (-1)."""
         if self._search.query:
-            self._search.again(self._sheets.transcript.blocks, self._sheets.first, step)
+            self._search.again(self._sheets.transcript, self._read, step)
             self.show_match()
+
+    def follow(self) -> None:
+        """Find the text again when the transcript was told anew."""
+        if self._search.follow(self._sheets.transcript, self._read):
+            self._opened = []
 
     def show_match(self) -> None:
         """Choose the block of the current match, and bring the match into view."""
+        self.follow()
         match = self._search.current
-        if match is None or match.position < self._sheets.first:
+        position = None if match is None else found(self._sheets, match.position, match.block)
+        if match is None or position is None:
             return
-        block = self._sheets.thing(match.position)
-        if not any(block is opened for opened in self._opened):
+        if not any(match.block is opened for opened in self._opened):
             self._fold_again()
-            self._opened = self._reveal(match.position, self._hides(block, match.nth))
-        row = self._row(match.position, match.nth)
-        self._viewport.show(match.position, row, row + 1, self._viewport.rows // _AROUND)
+            self._opened = self._reveal(position, self._hides(match))
+        row = self._row(position, match)
+        self._viewport.show(position, row, row + 1, self._viewport.rows // _AROUND)
 
     def _look_for(self, query: str) -> None:
-        self._search.look_for(query, self._sheets.transcript.blocks, self._sheets.first, self._near)
+        self._search.look_for(query, self._sheets.transcript, self._read, self._near)
         self.show_match()
+
+    def _read(self, block: Block) -> str:
+        return legible(block, self._view)
 
     def _fold_again(self) -> None:
         for block in self._opened:
             block.unfolded = None
         self._opened = []
 
-    def _hides(self, block: Block, nth: int) -> bool:
+    def _hides(self, match: Match) -> bool:
         """Tell whether an occurrence is in what is folded."""
+        block = match.block
         if not folding.foldable(block) or folding.unfolded(block, self._view.desk.unfolded):
             return False
-        return nth >= self._search.times_in(folding.head(block))
+        return match.nth >= self._search.times_in(head(block, self._view))
 
-    def _row(self, position: int, nth: int) -> int:
+    def _row(self, position: int, match: Match) -> int:
         """Return in which row of its block an occurrence is seen."""
         canvas = self._sheets.canvas(position, self._viewport.columns)
-        found = highlights.spans(canvas, pattern(self._search.query))
-        return found[min(nth, len(found) - 1)][0].row if found else 0
+        seen = highlights.occurrences(canvas, match.block, self._view)
+        cells = seen[match.nth] if match.nth < len(seen) else []
+        return cells[0].row if cells else canvases.blank_rows(canvas)

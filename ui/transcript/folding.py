@@ -35,6 +35,11 @@ def unfolded(block: Block, everything: bool) -> bool:
     return everything if block.unfolded is None else block.unfolded
 
 
+def hidden(block: Block, everything: bool) -> bool:
+    """Tell whether nothing of a block is seen: of a long prompt that is folded, all but its beginning."""
+    return isinstance(block, PromptBlock) and not block.first and not unfolded(block, everything)
+
+
 def unit(blocks: Sequence[Block], at: int) -> range:
     """Return the indices of the blocks that are one thing to a person: a long one goes on in the next."""
     start, stop = at, at + 1
@@ -52,19 +57,8 @@ def source(blocks: Sequence[Block], everything: bool) -> str:
     return "".join(_source(block, everything) for block in blocks).strip("\n")
 
 
-def head(block: Block) -> str:
-    """Return what of a search's text is seen while a block is folded."""
-    match block:
-        case PromptBlock():
-            return block.text if block.first else ""
-        case ToolBlock():
-            return f"{block.name} {block.summary}"
-        case _:
-            return ""
-
-
-def haystack(block: Block) -> str:
-    """Return all that a search may find in a block, folded or not."""
+def written(block: Block) -> str:
+    """Return what a block says as it was written, folded or not."""
     match block:
         case PromptBlock() | TextBlock() | ThoughtBlock():
             return block.text
@@ -84,4 +78,4 @@ def _source(block: Block, everything: bool) -> str:
     if isinstance(block, ToolBlock):
         shown = unfolded(block, everything)
         return f"{block.summary}\n{block.output}" if shown else block.summary
-    return haystack(block)
+    return written(block)

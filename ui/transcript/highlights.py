@@ -1,12 +1,17 @@
 """What was found marked on a canvas, wherever it is wrapped."""
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import urwid
 
+from ui.transcript.blocks import Block, ToolBlock
+from ui.transcript.canvases import blank_rows
+from ui.transcript.legible import head, legible
 from ui.transcript.search import pattern
+from ui.transcript.viewport import Placed
+from ui.view import View
 from ui.widgets.row import width
 
 Charset = Literal["0", "U"] | None
@@ -25,22 +30,47 @@ class Span(NamedTuple):
 class Highlights:
     """Canvases with what was found in them; made once for as long as nothing about them changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, view: View) -> None:
+        self._view = view
         self._query = ""
-        self._pattern = pattern("")
         self._kept: dict[int, tuple[urwid.Canvas, int, urwid.Canvas]] = {}
 
-    def of(self, position: int, canvas: urwid.Canvas, query: str, current: int) -> urwid.Canvas:
-        """Return the canvas of a block as it is while a text is searched for; `current` as in `marked`."""
-        if query != self._query:
-            self._query, self._pattern = query, pattern(query)
+    def of(self, position: int, canvas: urwid.Canvas, block: Block) -> urwid.Canvas:
+        """Return the canvas of a block as it is while a text is searched for."""
+        search = self._view.desk.reading.search
+        if search.query != self._query:
+            self._query = search.query
             self._kept.clear()
+        now = search.current.nth if search.current and search.current.block is block else -1
         kept = self._kept.get(position)
-        if kept is None or kept[0] is not canvas or kept[1] != current:
-            found = spans(canvas, self._pattern)
-            kept = canvas, current, marked(canvas, found, current) if found else canvas
+        if kept is None or kept[0] is not canvas or kept[1] != now:
+            found = occurrences(canvas, block, self._view)
+            kept = canvas, now, marked(canvas, found, now) if any(found) else canvas
             self._kept[position] = kept
         return kept[2]
+
+    def tidy(self, seen: Sequence[Placed]) -> None:
+        """Keep nothing but what is in view."""
+        if self._kept:
+            in_view = {placed.position for placed in seen}
+            self._kept = {at: kept for at, kept in self._kept.items() if at in in_view}
+
+
+def occurrences(canvas: urwid.Canvas, block: Block, view: View) -> list[list[Span]]:
+    """Return where each occurrence stands that was counted in a block; nowhere, if it is out of sight.
+
+    What a call does, and what stands beside that, may be cut; what it said begins in the next row.
+    """
+    search = view.desk.reading.search
+    found = spans(canvas, pattern(search.query))
+    count = search.times_in(legible(block, view))
+    if not isinstance(block, ToolBlock):
+        return found[:count]
+    first = blank_rows(canvas)
+    above = [cells for cells in found if cells[0].row == first]
+    count_above = search.times_in(head(block, view))
+    below = found[len(above) :][: count - count_above]
+    return [*above[:count_above], *([] for _ in range(count_above - len(above))), *below]
 
 
 def spans(canvas: urwid.Canvas, pattern: re.Pattern[str]) -> list[list[Span]]:

@@ -40,7 +40,7 @@ class TranscriptView(urwid.Widget):
         self._plain = Sheets(view, plain)
         self._selection = Viewport(self._plain)
         self._browser = Browser(view, self._sheets, self._viewport)
-        self._highlights = Highlights()
+        self._highlights = Highlights(view)
         self._everything = False
         self._newest: tuple[object, int] = (None, 0)
         """The last block and its revision when the end was in view."""
@@ -48,11 +48,6 @@ class TranscriptView(urwid.Widget):
         self._size = (0, 0)
         self.divides = False
         """Whether its bar is also what divides it from something at its right."""
-
-    @property
-    def following(self) -> bool:
-        """Whether the end is in view and stays there."""
-        return self._viewport.following
 
     def changed(self) -> None:
         """Draw what the state now says; folding everything takes back what was folded one by one."""
@@ -67,7 +62,7 @@ class TranscriptView(urwid.Widget):
         """Return what is to be said while the end is out of view; empty when it is not."""
         blocks = self._sheets.transcript.blocks
         newest = (blocks[-1], blocks[-1].revision) if blocks else (None, 0)
-        if self._viewport.following:
+        if self._viewport.ends:
             self._newest = newest
             return ""
         same = self._newest[0] is newest[0] and self._newest[1] == newest[1]
@@ -120,7 +115,12 @@ class TranscriptView(urwid.Widget):
         return True
 
     def _click(self, row: int) -> None:
-        for placed in self._viewport.layout(self._viewport.columns, self._viewport.rows):
+        seen = self._viewport.layout(self._viewport.columns, self._viewport.rows)
+        pinned = self._pinned(seen) if row == 0 else None
+        if pinned is not None:
+            self._browser.go_to(pinned)
+            return
+        for placed in seen:
             if placed.top <= row < placed.top + placed.rows and self._browser.choose(placed.position):
                 self._browser.toggle()
 
@@ -157,6 +157,7 @@ class TranscriptView(urwid.Widget):
     def _text(self, columns: int, rows: int) -> urwid.CompositeCanvas:
         """Return what is in view with the bar; the same canvas as before when nothing differs."""
         inner = max(1, min(columns - (2 if self.divides else 1), WIDEST))
+        self._browser.finder.follow()
         self._viewport.cover = 1 if rows >= _ROOM_FOR_PIN else 0
         placed = self._viewport.layout(inner, rows)
         if self._size != (inner, rows):
@@ -165,6 +166,8 @@ class TranscriptView(urwid.Widget):
             placed = self._viewport.layout(inner, rows)
         chosen = self._browser.chosen
         seen = [self._looks(each, inner, chosen) for each in placed]
+        self._sheets.tidy(placed)
+        self._highlights.tidy(placed if self._view.desk.reading.query else ())
         pinned = self._pinned(placed)
         bar = canvases.thumb(self._sheets.first, self._sheets.end, placed, rows)
         tops = tuple(each.top for each in placed)
@@ -172,7 +175,7 @@ class TranscriptView(urwid.Widget):
         if self._frame is None or self._frame[0] != key:
             text = canvases.stacked(seen, placed, inner, rows)
             text.pad_trim_left_right(0, columns - 1 - inner)
-            if pinned:
+            if pinned is not None:
                 text = urwid.CanvasOverlay(self._pin(pinned, columns - 1), text, 0, 0)
             self._frame = key, canvases.beside(text, self._bar(bar, rows))
         return self._frame[1]
@@ -182,26 +185,22 @@ class TranscriptView(urwid.Widget):
         canvas = self._sheets.canvas(placed.position, columns)
         reading = self._view.desk.reading
         if reading.query:
-            match = reading.search.current
-            nth = match.nth if match and match.position == placed.position else -1
-            canvas = self._highlights.of(placed.position, canvas, reading.query, nth)
+            canvas = self._highlights.of(placed.position, canvas, self._sheets.thing(placed.position))
         if placed.position in chosen:
             canvas = canvases.with_mark(canvas, self._view.glyphs.thumb)
         return canvas
 
-    def _pinned(self, placed: list[Placed]) -> str:
-        """Return the prompt that is answered by what stands in the uppermost row; empty when it is seen."""
+    def _pinned(self, placed: list[Placed]) -> int | None:
+        """Return the prompt that is answered by what stands in the uppermost row, unless it is seen."""
         if not placed or not self._viewport.cover:
-            return ""
+            return None
         uppermost = placed[0].position
         above = self._browser.asked.above(self._sheets.transcript, uppermost + 1)
-        if above is None or above == uppermost:
-            return ""
-        return folding.haystack(self._sheets.thing(above))
+        return None if above == uppermost else above
 
-    def _pin(self, prompt: str, columns: int) -> urwid.CompositeCanvas:
+    def _pin(self, prompt: int, columns: int) -> urwid.CompositeCanvas:
         glyphs = self._view.glyphs
-        line, _, more = prompt.partition("\n")
+        line, _, more = folding.written(self._sheets.thing(prompt)).partition("\n")
         parts: list[Part] = [("brand", f"{glyphs.prompt} "), ("prompt", line)]
         right: list[Part] = [("dim", f"{glyphs.ellipsis} ")] if more.strip() else []
         return draw(fit(parts, right, columns, glyphs.ellipsis), columns)
@@ -219,6 +218,7 @@ class TranscriptView(urwid.Widget):
         room = max(1, rows - 1)
         placed = self._selection.layout(columns, room)
         seen = [self._plain.canvas(each.position, columns) for each in placed]
+        self._plain.tidy(placed)
         text = canvases.stacked(seen, placed, columns, room)
         if rows < 2:
             return text

@@ -1,6 +1,6 @@
-"""Blocks as canvases, drawn anew only when they have changed."""
+"""Blocks as canvases, drawn anew only when they have changed; of those seen lately so many rows are kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 import urwid
@@ -10,10 +10,11 @@ from ui.theme import Glyphs
 from ui.transcript import folding
 from ui.transcript.blocks import Block, ThoughtBlock, ToolBlock
 from ui.transcript.transcript import Transcript
+from ui.transcript.viewport import Placed
 from ui.view import View
 
-KEPT: Final = 300
-"""Canvases that are kept of blocks seen lately: at most 3 MB."""
+KEPT_ROWS: Final = 1_000
+"""Rows that are kept of blocks seen lately: 1 to 10 KB each."""
 
 
 class _Sheet(NamedTuple):
@@ -31,6 +32,9 @@ class Sheets:
         self._view = view
         self._draw = draw
         self._kept: dict[int, _Sheet] = {}
+        """The one seen last is the last one."""
+        self._rows = 0
+        """Of all that are kept."""
 
     @property
     def transcript(self) -> Transcript:
@@ -52,7 +56,9 @@ class Sheets:
         return self.transcript.blocks[position - self.first]
 
     def height(self, position: int, columns: int) -> int:
-        """Return the rows of a block; a folded one has none below its head."""
+        """Return the rows of a block; one that is folded away has none, and need not be drawn for that."""
+        if folding.hidden(self.thing(position), self._view.desk.unfolded):
+            return 0
         return self.canvas(position, columns).rows()
 
     def canvas(self, position: int, columns: int) -> urwid.Canvas:
@@ -60,15 +66,31 @@ class Sheets:
         block, view = self.thing(position), self._view
         whole = folding.unfolded(block, view.desk.unfolded)
         state = (columns, block.revision, whole, int(view.clock() * 2) if _moves(block) else 0)
-        kept = self._kept.get(position)
+        kept = self._forget(position)
         if kept is None or kept.block is not block or kept.state != state or kept.glyphs is not view.glyphs:
-            canvas = self._draw(block, view).render((columns,))
-            kept = _Sheet(block, view.glyphs, state, canvas)
-            self._kept.pop(position, None)
-            self._kept[position] = kept
-            if len(self._kept) > KEPT:
-                del self._kept[next(iter(self._kept))]
+            kept = _Sheet(block, view.glyphs, state, self._draw(block, view).render((columns,)))
+        self._kept[position] = kept
+        self._rows += _cost(kept)
         return kept.canvas
+
+    def tidy(self, seen: Sequence[Placed]) -> None:
+        """Let go what was not seen lately when it is too much; what is in view stays."""
+        if self._rows > KEPT_ROWS:
+            in_view = {placed.position for placed in seen}
+            for position in [each for each in self._kept if each not in in_view]:
+                self._forget(position)
+                if self._rows <= KEPT_ROWS:
+                    break
+
+    def _forget(self, position: int) -> _Sheet | None:
+        kept = self._kept.pop(position, None)
+        if kept is not None:
+            self._rows -= _cost(kept)
+        return kept
+
+
+def _cost(sheet: _Sheet) -> int:
+    return max(1, sheet.canvas.rows())
 
 
 def _moves(block: Block) -> bool:

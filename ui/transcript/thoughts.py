@@ -7,6 +7,7 @@ import urwid
 from urwid.widget.widget import AbstractFlowWidget
 
 from ui import figures
+from ui.theme import Glyphs
 from ui.transcript import folding
 from ui.transcript.blocks import ThoughtBlock
 from ui.view import View
@@ -27,26 +28,41 @@ def thought_widget(block: ThoughtBlock, view: View) -> AbstractFlowWidget:
     if block.lasts:
         text: AbstractFlowWidget = _LastRows(_end_of(block.text), THOUGHT_ROWS)
     elif folding.unfolded(block, view.desk.unfolded):
-        gap = f"{view.glyphs.ellipsis} {block.dropped:,} characters before\n" if block.dropped else ""
-        text = urwid.Text(("dim", gap + block.text.rstrip()))
+        text = urwid.Text(("dim", _whole(block, view.glyphs)))
     else:
         return row
     return urwid.Pile([("pack", row), ("pack", urwid.Padding(text, left=_INDENT))])
 
 
+def thought_said(block: ThoughtBlock, glyphs: Glyphs) -> str:
+    """Return what can be read of a thought that is unfolded: its row, and all of it."""
+    row = "thinking" if block.lasts else f"{glyphs.thought} thought {_took(block)}"
+    return f"{row}\n{_whole(block, glyphs)}"
+
+
 def _thought_row(block: ThoughtBlock, view: View) -> Callable[[int], Content]:
     def content(columns: int) -> Content:
-        since, until = block.started_at, block.ended_at
         if block.lasts:
+            since = block.started_at
             took = "" if since is None else figures.clock(view.clock() - since)
             return [("dim", f"  {view.glyphs.running[view.phase]} thinking")], [("dim", f" {took:>7} ")]
-        ms = 0 if since is None or until is None else round(1000 * (until - since))
-        took = figures.duration(ms) if ms >= 1000 else ""  # below, it tells how the pieces came
         whole = folding.unfolded(block, view.desk.unfolded)
         said = "" if whole else " ".join(block.text[:_SAID].split())
-        return [("dim", f"  {view.glyphs.thought} thought {said}")], [("dim", f" {took:>7} ")]
+        return [("dim", f"  {view.glyphs.thought} thought {said}")], [("dim", f" {_took(block):>7} ")]
 
     return content
+
+
+def _took(block: ThoughtBlock) -> str:
+    if block.started_at is None or block.ended_at is None:
+        return ""
+    ms = round(1000 * (block.ended_at - block.started_at))
+    return figures.duration(ms) if ms >= 1000 else ""  # below, it tells how the pieces came
+
+
+def _whole(block: ThoughtBlock, glyphs: Glyphs) -> str:
+    gap = f"{glyphs.ellipsis} {block.dropped:,} characters before\n" if block.dropped else ""
+    return gap + block.text.rstrip()
 
 
 def _end_of(thought: str) -> str:

@@ -1,6 +1,7 @@
 """How a tool call is drawn: one row, and below it what went wrong, or all that it said or changed."""
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -37,6 +38,7 @@ _UNCOUNTED: Final = re.compile(
 """The same where nobody knows how many lines were cut."""
 _SUCCEEDED: Final = "\n[exit status 0]"
 """What follows the last line that a command printed."""
+_WAITS: Final = " waits for you "
 _FEW_LINES: Final = 3
 """Lines of an output that are not worth to be counted."""
 _SUBJECT: Final = 60
@@ -57,6 +59,46 @@ def tool_widget(block: ToolBlock, view: View) -> AbstractFlowWidget:
     else:
         return row
     return urwid.Pile([("pack", row), ("pack", below)])
+
+
+def tool_head(block: ToolBlock, view: View) -> str:
+    """Return what can be read in the row of a call that has room, but for what changes with time alone."""
+    subject = "".join(text for _, text in _subject(block, view.glyphs))
+    if block.asking:
+        return subject + _WAITS
+    if block.status is None:
+        return subject
+    aside = "".join(text for _, text in _aside(block, view, sys.maxsize))
+    return f"{view.glyphs.tool[block.status]} {subject} {aside}"
+
+
+def tool_said(block: ToolBlock, view: View) -> str:
+    """Return what can be read of a call that is unfolded."""
+    if block.tail:
+        below = "\n".join(block.tail)
+    elif not folding.foldable(block):
+        below = block.detail
+    elif block.diff:
+        below = "\n".join(
+            f"{line.number} {line.sign} {line.text}" if line.sign else line.text for line in block.diff
+        )
+    else:
+        below = _output(block, view.glyphs)
+    return f"{tool_head(block, view)}\n{below}"
+
+
+def tool_plain(block: ToolBlock, view: View) -> str:
+    """Return what is seen of a call as text to be taken elsewhere: no signs, no columns."""
+    words = [
+        text.strip()
+        for _, text in (*_word(block), (None, _WAITS if block.asking else ""), (None, block.decision))
+    ]
+    row = "  ".join(filter(None, ["".join(text for _, text in _subject(block, view.glyphs)), *words]))
+    if block.tail:
+        return "\n".join([row, *block.tail])
+    whole = folding.foldable(block) and folding.unfolded(block, view.desk.unfolded)
+    below = block.output if whole else block.detail
+    return f"{row}\n{below}" if below else row
 
 
 def _whole(block: ToolBlock, glyphs: Glyphs) -> AbstractFlowWidget:
@@ -101,18 +143,22 @@ def _tool_row(block: ToolBlock, view: View) -> Callable[[int], Content]:
     def content(columns: int) -> Content:
         if block.asking:
             sign: Part = ("ask", f"  {view.glyphs.running[0]} ")
-            return [sign, *_subject(block, view.glyphs)], [("ask", " waits for you ")]
+            return [sign, *_subject(block, view.glyphs)], [("ask", _WAITS)]
         if block.status is None:
             sign = ("chrome", f"  {view.glyphs.running[view.phase]} ")
         else:
             sign = (_TOOL_ROLE[block.status], f"  {view.glyphs.tool[block.status]} ")
-        took = f" {_took(block, view):>7}{'+' if block.status is None and block.longer else ' '}"
         left = [sign, *_subject(block, view.glyphs)]
-        right: list[Part] = [*_changes(block), *_word(block), ("dim", took)]
-        room = columns - min(parts_width(left), max(_SUBJECT, columns // 2)) - parts_width(right)
-        return left, [*_beside(block, room), *right]
+        return left, _aside(block, view, columns - min(parts_width(left), max(_SUBJECT, columns // 2)))
 
     return content
+
+
+def _aside(block: ToolBlock, view: View, room: int) -> list[Part]:
+    """Return what stands at the right of a call's row, in so many columns."""
+    took = f" {_took(block, view):>7}{'+' if block.status is None and block.longer else ' '}"
+    right: list[Part] = [*_changes(block), *_word(block), ("dim", took)]
+    return [*_beside(block, room - parts_width(right)), *right]
 
 
 def _took(block: ToolBlock, view: View) -> str:

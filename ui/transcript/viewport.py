@@ -1,10 +1,14 @@
-"""Which rows of a long list are seen: a place that stays, and nothing unseen is laid out; pure."""
+"""Which rows of a long list are seen: a place that stays, and hardly anything unseen is laid out; pure."""
 
 from typing import NamedTuple, Protocol
 
 
-class Lines(Protocol):
-    """What is looked at: things one below the other, by positions that never come to mean another thing."""
+class Things(Protocol):
+    """Things one below the other, by positions.
+
+    Nothing moves when the oldest go. What is inserted above a thing moves it on, so who remembers a position
+    remembers the thing, too.
+    """
 
     @property
     def first(self) -> int:
@@ -16,12 +20,16 @@ class Lines(Protocol):
         """The position behind the newest."""
         ...
 
-    def height(self, position: int, columns: int) -> int:
-        """Rows of a thing, possibly none."""
-        ...
-
     def thing(self, position: int) -> object:
         """What stands there."""
+        ...
+
+
+class Lines(Things, Protocol):
+    """What is looked at."""
+
+    def height(self, position: int, columns: int) -> int:
+        """Rows of a thing, possibly none."""
         ...
 
 
@@ -47,12 +55,14 @@ class _Place(NamedTuple):
 
 
 class Viewport:
-    """Follows the end until the reader scrolls away from it, and again when the end comes into view."""
+    """Follows the end until the reader scrolls away from it, and again when they have scrolled back to it."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self.place: _Place | None = None
         self.following = True
+        self.ends = True
+        """Whether the end is in view."""
         self.columns = self.rows = 1
         """The size it was seen in."""
         self.cover = 0
@@ -61,32 +71,29 @@ class Viewport:
     def layout(self, columns: int, rows: int) -> list[Placed]:
         """Return what is seen, from top to bottom."""
         self.columns, self.rows = columns, rows
+        self.ends = True
         if self._lines.first >= self._lines.end:
             return []
         if self.following:
-            self._settle()
-        placed, room = self._down()
-        if room is not None:
-            self.following = True
-            if room:
-                self._settle()
-                placed, _ = self._down()
+            self._keep(*self._last())
+        placed, room = self._down(*self._here())
+        self.ends = room is not None
+        if room:  # what was read last stays the place, for when there are fewer rows again
+            placed, _ = self._down(*self._last())
         return placed
 
     def scroll(self, rows: int) -> None:
         """Move by rows, down when positive."""
-        if self._lines.first < self._lines.end:
-            self.layout(self.columns, self.rows)
-            position, inset = self._here()
-            self._put(position, inset + rows)
-            self.layout(self.columns, self.rows)
+        if seen := self.layout(self.columns, self.rows):
+            self._put(seen[0].position, rows - seen[0].top)
 
     def show(self, position: int, top: int, bottom: int, margin: int = 0) -> None:
         """Bring the rows `top` to `bottom` of a thing into view, with `margin` rows if they were not."""
-        seen = (each for each in self.layout(self.columns, self.rows) if each.position == position)
+        placed = self.layout(self.columns, self.rows)
+        seen = (each for each in placed if each.position == position)
         if any(each.top + top >= self.cover and each.top + bottom <= self.rows for each in seen):
             return
-        if (position, top - self.cover) < self._here():
+        if placed and (position, top - self.cover) < (placed[0].position, -placed[0].top):
             self._put(position, top - max(margin, self.cover))
         else:
             self._put(position, min(top - self.cover, bottom + margin - self.rows))
@@ -116,9 +123,8 @@ class Viewport:
     def _height(self, position: int) -> int:
         return self._lines.height(position, self.columns)
 
-    def _down(self) -> tuple[list[Placed], int | None]:
-        """Return what is seen, and how many rows are free below the end if that is in view."""
-        position, inset = self._here()
+    def _down(self, position: int, inset: int) -> tuple[list[Placed], int | None]:
+        """Return what is seen below a row of a thing, and the rows that are free if the end is in view."""
         placed: list[Placed] = []
         top = -inset
         while position < self._lines.end:
@@ -130,13 +136,13 @@ class Viewport:
             top, position = top + rows, position + 1
         return placed, None if top > self.rows else self.rows - top
 
-    def _settle(self) -> None:
-        """Put the end on the lowest row."""
+    def _last(self) -> tuple[int, int]:
+        """Return what the topmost row shows when the end stands on the lowest row."""
         position, room = self._lines.end, self.rows
         while room > 0 and position > self._lines.first:
             position -= 1
             room -= self._height(position)
-        self._keep(position, max(0, -room))
+        return position, max(0, -room)
 
     def _put(self, position: int, inset: int) -> None:
         """Go to a row of a thing; beyond its own rows those of its neighbours are meant."""
@@ -148,6 +154,8 @@ class Viewport:
         while position + 1 < self._lines.end and inset >= (rows := self._height(position)):
             inset, position = inset - rows, position + 1
         self._keep(position, inset)
+        self.layout(self.columns, self.rows)
+        self.following = self.ends
 
     def _keep(self, position: int, inset: int) -> None:
         thing = self._lines.thing(position)
@@ -169,7 +177,7 @@ class Viewport:
         return position, min(place.inset * rows // max(1, place.height), max(0, rows - 1))
 
 
-def found(lines: Lines, near: int, thing: object) -> int | None:
+def found(lines: Things, near: int, thing: object) -> int | None:
     """Return where a thing stands by now, which is seldom far from where it stood; None when it is gone."""
     first, end = lines.first, lines.end
     for distance in range(max(end - near, near - first) + 1):
