@@ -2,9 +2,11 @@
 
 import pytest
 
+from ipc.messages import ToolFinished, ToolStarted, TurnStarted
 from tests.fakes.facts import session
 from tests.fakes.screen import Desktop
 from tests.test_ui_pieces import pieces
+from ui.orders import Copy
 from ui.transcript.blocks import Block
 from ui.transcript.copying import last_answer, last_code, without_fence
 from ui.transcript.pieces import code_of
@@ -56,3 +58,31 @@ def test_signs_that_no_two_terminals_draw_alike_are_copied_and_not_drawn() -> No
     assert last_answer(desk.view.state.conversation.transcript.blocks) == f"{family}\n\n```\na\tb\n```"
     assert "family: \U0001f468\U0001f469\U0001f467 heart: \u2764" in desk.text
     assert not {"\u200d", "\ufe0f", "\t"} & set(desk.text)
+
+
+def test_prompts_and_outputs_are_copied_with_their_tabs_and_drawn_without() -> None:
+    output = "a\tb\n\tc \U0001f468\u200d\U0001f469"
+    change = "@@ -1 +1 @@\n-\tx\n+\ty\u2764\ufe0f"
+    desk = Desktop(100, 40).tell(
+        session(),
+        TurnStarted(turn=1, prompt="all:\n\tmake"),
+        ToolStarted(call_id="1", name="bash_exec", summary="cat x"),
+        ToolFinished(call_id="1", name="bash_exec", status="ok", duration_ms=5, display=output),
+        ToolStarted(call_id="2", name="patch", summary="x"),
+        ToolFinished(
+            call_id="2",
+            name="patch",
+            status="ok",
+            duration_ms=5,
+            display=change,
+        ),
+    )
+    desk.press("f3", "shift tab", "home", "c", "down", "c", "down", "c")
+    assert desk.orders == [
+        Copy("all:\n\tmake"),
+        Copy(f"cat x\n{output}"),
+        Copy(f"x\n{change}"),
+    ]
+    for shown in (desk.text, desk.press("esc", "f5").text):
+        assert not {"\u200d", "\ufe0f", "\t"} & set(shown)
+        assert "\U0001f468\U0001f469" in shown

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from ipc.messages import Plan, PlanItem
-from ipc.terminal_text import clean_line
+from ipc.terminal_text import clean, clean_line
 from ui.transcript.transcript import steady
 
 DETAIL_LINES: Final = 3
@@ -35,8 +35,8 @@ def first_lines(text: str) -> str:
 
 
 def output(text: str) -> str:
-    """Return an output as a whole, without what is empty around it."""
-    return steady(text[:_MOST_KEPT].strip("\n").rstrip())
+    """Return an output as a whole as it was printed, without what is empty around it."""
+    return clean(text[:_MOST_KEPT].strip("\n").rstrip())
 
 
 def last_lines(text: str) -> tuple[str, ...]:

@@ -89,7 +89,10 @@ async def test_code_has_the_colours_of_its_language(tmp_path: Path) -> None:
     async with scene(tmp_path, 100, 40) as (run, terminal):
         run.parent.tell(TurnStarted(turn=1, prompt="x"), say(ANSWER), finished(text=ANSWER))
         await terminal.shows(CODE)
-        assert terminal.cells("while piece")[0].fg != terminal.cells("piece :=")[0].fg
+        # The language is loaded while the code is seen already.
+        await terminal.becomes(
+            lambda: terminal.cells("while piece")[0].fg != terminal.cells("piece :=")[0].fg
+        )
         assert terminal.cells('"rb"')[0].fg != terminal.cells("with open")[0].fg
 
 

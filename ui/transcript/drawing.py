@@ -12,6 +12,7 @@ from ui.transcript.blocks import Block, NoteBlock, PromptBlock, TextBlock, Thoug
 from ui.transcript.texts import text_widget
 from ui.transcript.thoughts import thought_widget
 from ui.transcript.tools import tool_plain, tool_widget
+from ui.transcript.transcript import even
 from ui.view import View
 from ui.widgets.row import Part, hanging
 
@@ -53,14 +54,14 @@ def plain(block: Block, view: View) -> AbstractFlowWidget:
         case _:
             assert_never(block)
     above = block.first or (isinstance(block, TextBlock) and block.apart)
-    return urwid.Text("\n" * above + text)
+    return urwid.Text("\n" * above + even(text))
 
 
 def _prompt(block: PromptBlock, view: View) -> AbstractFlowWidget:
     glyphs, whole = view.glyphs, folding.unfolded(block, view.desk.unfolded)
     if not block.first and not whole:
         return urwid.Pile([])
-    text: list[Part] = [("prompt", block.text.removesuffix("\n")), ("dim", _more(block, view))]
+    text: list[Part] = [("prompt", even(block.text.removesuffix("\n"))), ("dim", _more(block, view))]
     return hanging(("brand", f"{glyphs.prompt} " if block.first else "  "), *text)
 
 

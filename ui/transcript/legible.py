@@ -13,6 +13,7 @@ from ui.transcript.blocks import Block, NoteBlock, PromptBlock, TextBlock, Thoug
 from ui.transcript.texts import source, text_widget
 from ui.transcript.thoughts import thought_said
 from ui.transcript.tools import tool_head, tool_said
+from ui.transcript.transcript import even
 from ui.view import View
 
 _WIDE: Final = 1_000
@@ -27,17 +28,19 @@ _FENCE: Final = re.compile(
 )
 _LANGUAGE: Final = re.compile(r"^([ >]*(?:[-*+] +|[0-9]{1,9}[.)] +)*(?:`{3,}|~{3,}))[^`\n]*$", re.MULTILINE)
 _BEGIN: Final = re.compile(r"(?:(?P<heading>#{1,6}) +|(?P<bullet>[-*+]) )?(?=[^\W\d_]|`(?!`)|\*\*[^\s*])")
+_WORDS: Final = r"""(?:
+    [^*_`\\\[\]<>&|~\n:\#]++
+    | `(?!\s)[^`\n]++(?<!\s)`(?!`)
+    | (?<=[^\W_])_++(?=[^\W_]) | :(?!//) | &(?![\#\w]) | <(?![a-zA-Z/!?]) | (?<!\n)\#(?=\w)
+)"""
 _SIMPLE: Final = re.compile(
-    r"""(?:
-        [^*_`\\\[\]<>&|~\n:#]++
-        | `(?!\s)[^`\n]++(?<!\s)`(?!`)
-        | (?<![^\s(,])\*\*(?=[^\s*]) | (?<=[^\s*])\*\*(?![^\s.,;:)!?])
-        | (?<=[^\W_])_++(?=[^\W_]) | :(?!//) | &(?![\#\w]) | <(?![a-zA-Z/!?]) | (?<!\n)\#(?=\w)
-        | \n\ {0,3}(?=[^\W\d_]|[("'`]|\*\*[^\s*])
+    rf"""(?:
+        {_WORDS}
+        | (?<![^\s(,])\*\*(?=[^\s*]) {_WORDS}++ (?<=[^\s*])\*\*(?![^\s.,;:)!?])
+        | \n\ {{0,3}}(?=[^\W\d_]|[("'`]|\*\*[^\s*])
     )*+""",
     re.VERBOSE,
 )
-_STRONG: Final = re.compile(r"\*\*[^*\n]+\*\*")
 _TOKENS: Final = re.compile(r"`([^`\n]+)`|\*\*")
 
 
@@ -45,7 +48,7 @@ def legible(block: Block, view: View) -> str:
     """Return what is read of a block; where it is wrapped does not count."""
     match block:
         case PromptBlock():
-            return f"{view.glyphs.prompt} {block.text}" if block.first else block.text
+            return even(f"{view.glyphs.prompt} {block.text}" if block.first else block.text)
         case TextBlock():
             return _answer(block, view)
         case ThoughtBlock():
@@ -94,8 +97,6 @@ def _simple(text: str, glyphs: Glyphs) -> str | None:
         return None
     said = text[begin.end() :]
     if (begin["heading"] and "\n" in said) or not _SIMPLE.fullmatch(said):
-        return None
-    if "**" in _STRONG.sub("", _TOKENS.sub(lambda token: "x" if token[1] else "**", said)):
         return None
     plain = _TOKENS.sub(lambda token: token[1] or "", said)
     return f"{glyphs.bullets[0]} {plain}" if begin["bullet"] else plain

@@ -12,6 +12,7 @@ from ui.transcript.drawing import drawn, plain
 from ui.transcript.find_row import find_row
 from ui.transcript.highlights import Highlights
 from ui.transcript.sheets import Sheets
+from ui.transcript.transcript import even
 from ui.transcript.viewport import Placed, Viewport
 from ui.view import View
 from ui.widgets.row import Part, Size, draw, fit
@@ -200,7 +201,7 @@ class TranscriptView(urwid.Widget):
 
     def _pin(self, prompt: int, columns: int) -> urwid.CompositeCanvas:
         glyphs = self._view.glyphs
-        line, _, more = folding.written(self._sheets.thing(prompt)).partition("\n")
+        line, _, more = even(folding.written(self._sheets.thing(prompt))).partition("\n")
         parts: list[Part] = [("brand", f"{glyphs.prompt} "), ("prompt", line)]
         right: list[Part] = [("dim", f"{glyphs.ellipsis} ")] if more.strip() else []
         return draw(fit(parts, right, columns, glyphs.ellipsis), columns)

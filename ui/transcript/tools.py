@@ -16,6 +16,7 @@ from ui.palettes import Role
 from ui.theme import Glyphs
 from ui.transcript import folding
 from ui.transcript.blocks import ToolBlock
+from ui.transcript.transcript import even
 from ui.view import View
 from ui.widgets.diff import diff_text
 from ui.widgets.row import Content, Part, Row, hanging, parts_width
@@ -80,7 +81,7 @@ def tool_said(block: ToolBlock, view: View) -> str:
         below = block.detail
     elif block.diff:
         below = "\n".join(
-            f"{line.number} {line.sign} {line.text}" if line.sign else line.text for line in block.diff
+            f"{line.number} {line.sign} {even(line.text)}" if line.sign else line.text for line in block.diff
         )
     else:
         below = _output(block, view.glyphs)
@@ -110,7 +111,7 @@ def _whole(block: ToolBlock, glyphs: Glyphs) -> AbstractFlowWidget:
 
 def _output(block: ToolBlock, glyphs: Glyphs) -> str:
     """Return what a call said; whoever tells it leaves out what is too much, and this is for who does not."""
-    lines = block.output.split("\n", DISPLAY_LINES)
+    lines = even(block.output).split("\n", DISPLAY_LINES)
     if len(lines) > DISPLAY_LINES:
         more = lines[-1].count("\n") + 1
         lines[-1] = f"{glyphs.ellipsis} {more:,} {'line' if more == 1 else 'lines'} more"

@@ -68,7 +68,7 @@ class Transcript:
     def ask(self, prompt: str) -> None:
         """Add what the person has asked."""
         self.close()
-        blocks = prompts.blocks(steady(prompt))
+        blocks = prompts.blocks(clean(prompt))
         self.blocks += blocks
         self._bound(prompt)
         self.foldable = self.foldable or any(map(folding.foldable, blocks))

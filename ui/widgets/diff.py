@@ -9,7 +9,7 @@ from urwid.widget.widget import AbstractFlowWidget
 from ui.diffs import DiffLine
 from ui.theme import Glyphs
 from ui.transcript.lines import Line, Lines, Span
-from ui.transcript.transcript import steady
+from ui.transcript.transcript import even
 
 _ROLE: Final = {"+": "added", "-": "removed"}
 _WIDE_GAP: Final = re.compile(r" {81,}")
@@ -29,6 +29,6 @@ def _line(line: DiffLine, digits: int, glyphs: Glyphs) -> Line:
     if not line.sign:
         return Line([("dim", line.text or f"{glyphs.ellipsis:>{digits}}")])
     role = _ROLE.get(line.sign)
-    text = _WIDE_GAP.sub(lambda gap: f"⟨{len(gap[0])} spaces⟩", steady(line.text))
+    text = _WIDE_GAP.sub(lambda gap: f"⟨{len(gap[0])} spaces⟩", even(line.text))
     lead: list[Span] = [("dim", f"{line.number:>{digits}} "), (role, f"{line.sign} ")]
     return Line([(role, text)], lead, " " * (digits + 3), wrap="any")
