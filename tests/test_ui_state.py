@@ -187,13 +187,11 @@ def test_no_subagent_is_active_when_the_turn_is_over() -> None:
 
 def test_asks_wait_in_order_and_end_with_the_turn() -> None:
     state = told(approval(ask_id="a"), approval(ask_id="b"))
-    assert state.ask is not None
-    assert state.ask.ask_id == "a"
+    assert [*state.conversation.asks] == ["a", "b"]
     apply(state, AskSettled(ask_id="a", outcome="deny"), 2.0)
-    assert state.ask is not None
-    assert state.ask.ask_id == "b"
+    assert [*state.conversation.asks] == ["b"]
     apply(state, finished(), 3.0)
-    assert state.ask is None
+    assert not state.conversation.asks
 
 
 def test_a_snapshot_of_one_publisher_leaves_the_others_alone() -> None:

@@ -265,8 +265,10 @@ class Desk:
         match order:
             case StartTurn(prompt=prompt):
                 return self._not_started(prompt, code)
-            case SettleAsk(ask_id=ask_id):
+            case SettleAsk(ask_id=ask_id, text=text):
                 self.settled.discard(ask_id)
+                if text and code == "ask_settled":
+                    return Draft(text)
             case CancelTurn():
                 self.stopping = False
             case OpenSession():

@@ -148,11 +148,6 @@ class ViewState:
     """Whether the parent does not answer."""
 
     @property
-    def ask(self) -> AskRaised | None:
-        """The approval or question that is the person's turn."""
-        return next(iter(self.conversation.asks.values()), None)
-
-    @property
     def parent_lost(self) -> ProcessExited | None:
         """The end of the parent, while it has no successor."""
         news = self.processes.get("parent")

@@ -38,7 +38,7 @@ class Desktop:
         self.view = View(ViewState(), Desk(), glyphs, lambda: self.now, lambda: self.wall, "/home/me")
         self.screen = Screen(self.view, lambda _, key: key)
         self.orders: list[Order] = []
-        self._keyboard = Keyboard(self.screen)
+        self.keyboard = Keyboard(self.screen)
         self._frame: urwid.Canvas | None = None
 
     def tell(self, *facts: AnyFact) -> "Desktop":
@@ -60,9 +60,15 @@ class Desktop:
         """Press keys by urwid's names."""
         self.draw()
         for name in names:
-            self.orders += self._keyboard.press(self.size, name)
+            self.orders += self.keyboard.press(self.size, name)
             self.screen.changed()
         return self
+
+    def make_anew(self) -> None:
+        """Make every part with the signs that there are now."""
+        self.screen = Screen(self.view, lambda _, key: key, self.screen)
+        self.keyboard = Keyboard(self.screen)
+        self.screen.changed()
 
     def type(self, text: str) -> "Desktop":
         """Type characters."""

@@ -204,5 +204,6 @@ def _end(text: str, columns: int, ellipsis: str) -> tuple[str, int]:
     """Return as much of the end of a text as fits, and by how much its characters have moved."""
     if width(text) <= columns:
         return text, 0
-    start = next((at for at in range(len(text)) if width(text[at:]) < columns), len(text))
-    return ellipsis + text[start:] if columns > 0 else "", start - 1
+    room = columns - width(ellipsis)
+    start = next((at for at in range(len(text)) if width(text[at:]) <= room), len(text))
+    return ellipsis + text[start:] if room >= 0 else "", start - len(ellipsis)

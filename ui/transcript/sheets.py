@@ -65,7 +65,7 @@ class Sheets:
         """Return a block as it looks now: the same canvas as before when it looks the same."""
         block, view = self.thing(position), self._view
         whole = folding.unfolded(block, view.desk.unfolded)
-        state = (columns, block.revision, whole, int(view.clock() * 2) if _moves(block) else 0)
+        state = (columns, block.revision, whole, int(view.now * 2) if _moves(block) else 0)
         kept = self._forget(position)
         if kept is None or kept.block is not block or kept.state != state or kept.glyphs is not view.glyphs:
             kept = _Sheet(block, view.glyphs, state, self._draw(block, view).render((columns,)))

@@ -44,7 +44,7 @@ def _thought_row(block: ThoughtBlock, view: View) -> Callable[[int], Content]:
     def content(columns: int) -> Content:
         if block.lasts:
             since = block.started_at
-            took = "" if since is None else figures.clock(view.clock() - since)
+            took = "" if since is None else figures.clock(view.now - since)
             return [("dim", f"  {view.glyphs.running[view.phase]} thinking")], [("dim", f" {took:>7} ")]
         whole = folding.unfolded(block, view.desk.unfolded)
         said = "" if whole else " ".join(block.text[:_SAID].split())

@@ -164,7 +164,7 @@ def _aside(block: ToolBlock, view: View, room: int) -> list[Part]:
 
 def _took(block: ToolBlock, view: View) -> str:
     if block.status is None:
-        return "" if block.started_at is None else figures.clock(view.clock() - block.started_at)
+        return "" if block.started_at is None else figures.clock(view.now - block.started_at)
     # of a call that was given up nobody knows how long it ran
     known = block.duration_ms or block.status != "cancelled"
     return figures.duration(block.duration_ms) if known else ""
