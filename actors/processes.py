@@ -195,9 +195,10 @@ def supervise(
         for number in ENDS:
             signal.signal(number, _go_on)
         end_all()
-        terminal.restore()
+        lost = os.getppid() != guard
+        terminal.restore(lost=lost)
         place.remove()
-        if os.getppid() != guard:
+        if lost:
             last_words = GUARD_LOST + (AT_A_SCREEN if front == "ui" else "")
         if last_words:
             say(last_words)

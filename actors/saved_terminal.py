@@ -30,18 +30,19 @@ class SavedTerminal:
             self._fd = os.open("/dev/tty", os.O_RDWR | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
             self._settings = termios.tcgetattr(self._fd)
 
-    def restore(self) -> bool:
+    def restore(self, *, lost: bool = False) -> bool:
         """Give the terminal back as it was; True when somebody had left it otherwise.
 
         A screen sets the modes first and gives them back last: as long as they are the saved ones, there
-        is nothing to undo.
+        is nothing to undo. It also gives them back before a shell takes the terminal, which then has its
+        own; but `lost`: the shell took it from a screen, because who it had started was killed.
         """
         if not self._settings:
             return False
         # The terminal may have gone to another group by now; who touches it from the background is stopped.
         before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
         try:
-            if termios.tcgetattr(self._fd) == self._settings:
+            if termios.tcgetattr(self._fd) == self._settings or (not lost and self._is_taken()):
                 return False
             if not self._takes_reset():
                 termios.tcflush(self._fd, termios.TCOFLUSH)  # what nobody reads must not keep the terminal
@@ -52,6 +53,19 @@ class SavedTerminal:
             return False
         finally:
             signal.signal(signal.SIGTTOU, before)
+        return True
+
+    def _is_taken(self) -> bool:
+        """Tell whether a living group has the terminal that is not ours."""
+        group = os.tcgetpgrp(self._fd)
+        if group == os.getpgrp():
+            return False
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            pass
         return True
 
     def _takes_reset(self) -> bool:

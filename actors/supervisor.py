@@ -103,7 +103,7 @@ class Supervisor(Actor):
         fronts = [pid for pid, actor in self._processes.alive.items() if actor in FRONTS]
         lost = self._guard_is_lost()  # the shell has the terminal back already
         await self._end(fronts, 0.0 if lost else FRONT_S)
-        self._terminal.restore()
+        self._terminal.restore(lost=lost)
         await self._end(list(self._processes.alive), 0.1 if lost else OTHERS_S)
 
     async def _end(self, pids: Collection[int], patience_s: float) -> None:

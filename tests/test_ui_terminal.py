@@ -1,10 +1,17 @@
 """Keys as the terminal sends them, and what is written to it."""
 
-from collections.abc import Callable
+import contextlib
+import os
+import termios
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterator
 
 import pytest
 import urwid
 
+from ui.answers import ASK_BACKGROUND
 from ui.terminal import Terminal, in_ascii
 
 
@@ -121,3 +128,66 @@ def test_a_terminal_that_prints_what_it_does_not_know_gets_none_of_it(
     assert not sent.has_clipboard
     sent.tell("\x07")
     assert sent.written == "\x07"
+
+
+class Asking(Sent):
+    """A terminal on a real pty, which is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside, self.inside = os.openpty()
+        tty.setraw(self.inside)
+        os.set_blocking(self.inside, False)
+
+    def _input_fileno(self) -> int:
+        return self.inside
+
+
+@pytest.fixture
+def asking() -> Iterator[Asking]:
+    made = Asking()
+    yield made
+    for fd in (made.outside, made.inside):
+        with contextlib.suppress(OSError):
+            os.close(fd)
+
+
+def test_a_terminal_that_has_answered_is_not_asked_again(asking: Asking) -> None:
+    asking._detect_terminal_modes()
+    assert ASK_BACKGROUND in asking.written
+    assert asking.written.endswith("\x1b[c")  # the answer to it comes last
+    asking.send(b"\x1b[?62;22c")
+    before = asking.written
+    asking._detect_terminal_modes()
+    assert asking.written == before
+
+
+def test_answers_that_are_on_their_way_are_taken_before_another_program_has_the_terminal(
+    asking: Asking,
+) -> None:
+    asking._detect_terminal_modes()
+    answers = b"\x1b]11;rgb:00/00/00\x1b\\\x1b[?2026;2$y", b"\x1b[?0u\x1b[?62;22c"
+    os.write(asking.outside, answers[0])
+    timer = threading.Timer(0.05, os.write, (asking.outside, answers[1]))
+    timer.start()
+    asking._take_answers()
+    timer.join()
+    with pytest.raises(BlockingIOError):
+        os.read(asking.inside, 1)
+
+
+def test_nobody_waits_for_a_terminal_that_never_answers(asking: Asking) -> None:
+    asking._detect_terminal_modes()
+    asking._answers_until = time.monotonic()
+    asking._take_answers()
+    assert not asking._outstanding
+
+
+def test_a_terminal_that_is_gone_is_left_without_a_word(asking: Asking) -> None:
+    asking._started = True
+    asking._old_termios_settings = termios.tcgetattr(asking.inside)
+    asking._detect_terminal_modes()
+    os.close(asking.outside)
+    asking.outside = os.open(os.devnull, os.O_RDONLY)
+    asking.stop()
+    assert not asking.started

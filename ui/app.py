@@ -42,7 +42,7 @@ from ui.pointer import Event, is_of_mouse, point
 from ui.screen import Screen
 from ui.state import ViewState, apply, rebuild
 from ui.sweeping import Sweeping
-from ui.terminal import Terminal, suspend_group
+from ui.terminal import STOP_AGAIN_S, Terminal, suspend_group
 from ui.transcript.code import LANGUAGES
 from ui.view import View
 from ui.widgets.row import Size
@@ -292,8 +292,8 @@ class App:
                 case "edit":
                     self._edit()
                 case "background":
-                    with self._main.paused():
-                        suspend_group()
+                    self._terminal.stop()
+                    self._suspend()
                 case "redraw":
                     self._main.screen.clear()
                 case "leave":
@@ -307,6 +307,18 @@ class App:
                     self._clipboard.copy(order)
                 case _:
                     self._errands.send(order)
+
+    def _suspend(self) -> None:
+        """Stop until a shell gives the terminal back; between two stops a signal may end everything."""
+        if self._left:
+            return
+        if not suspend_group():
+            self._loop.call_later(STOP_AGAIN_S, self._suspend)
+            return
+        self._terminal.start()
+        self._terminal.clear()
+        self._main.screen_size = None
+        self._draw_soon()
 
     def _edit(self) -> None:
         """Hand the draft to the person's editor; the news are taken meanwhile."""

@@ -38,6 +38,8 @@ ANSWERS_S: Final = 0.6
 """How long a terminal may take to answer, also over a satellite. What comes later is the shell's."""
 _LAST_ANSWER: Final = re.compile(rb"\x1b\[\?[\d;]*c")
 """Device attributes: asked for last, and told by every terminal."""
+STOP_AGAIN_S: Final = 0.1
+"""Wait before stopping once more, as any program does that needs the terminal and does not have it."""
 ESCAPE_S: Final = 0.03
 """How long an Esc may turn out to begin another key. A terminal sends a key in one write; 0.125 s were
 more than all else that a cancel takes."""
@@ -258,6 +260,14 @@ def _prints_osc(term: str) -> bool:
     return term.startswith("linux") or term in ("dumb", "fbterm", "")
 
 
-def suspend_group() -> None:
-    """Stop this process and all that share its terminal; returns when the shell continues them."""
+def suspend_group() -> bool:
+    """Stop this process and all that share its terminal, until a shell continues them.
+
+    Return whether the terminal is theirs again. Else, after `bg` or `kill`, it is the shell's: whoever
+    touched it now would be stopped before a signal that ends it is heard.
+    """
     os.kill(0, signal.SIGTSTP)
+    try:
+        return os.tcgetpgrp(0) == os.getpgrp()
+    except OSError:  # there is none any more, which who reads it will be told
+        return True

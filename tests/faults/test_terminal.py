@@ -238,6 +238,9 @@ def test_the_agent_goes_on_while_nobody_reads_the_terminal(
             fault.took(time.monotonic() - struck)
             fault.note(orphans=len(run.at.processes()))
             assert run.terminal.modes == run.terminal.modes_before
+            while run.terminal.take():
+                pass
+            assert run.terminal.is_given_back
 
 
 @pytest.mark.fault(9, says="a widget raises")

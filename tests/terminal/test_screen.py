@@ -113,7 +113,7 @@ async def test_a_screen_stays_and_says_so_when_the_supervisor_does_not_take_the_
         await terminal.shows("seen")
         await run.stop(run.supervisor)
         terminal.type(f"a draft{CTRL_C}")
-        await terminal.shows("again to leave")
+        await terminal.shows("again leaves")
         terminal.type(CTRL_C)
         await terminal.shows("does not answer. Wait and leave again", f"kill -9 {os.getpid()}", "› a draft")
         run.supervisor = PlayedSupervisor(run.place)

@@ -18,13 +18,11 @@ from ui.composer.composer import Composer
 from ui.composer.draft import Draft, folded_again
 from ui.composer.handover import NOT_STARTED, give_terminal
 from ui.desk import Message
-from ui.terminal import suspend_group
+from ui.terminal import STOP_AGAIN_S, suspend_group
 from ui.view import View
 
 _KNOWN: Final = ("nano", "vim", "vi", "micro", "emacs", "ed")
 """Tried when nobody says which editor is wanted, the easiest first."""
-_STOP_AGAIN_S: Final = 0.1
-"""Wait before stopping once more, as any program does that needs the terminal and does not have it."""
 _BY_HAND: Final = (signal.SIGTSTP, signal.SIGSTOP)
 
 
@@ -104,7 +102,7 @@ class ExternalEditor:
         """Stop with an editor that a person has stopped, so that the shell gets its job back."""
         with contextlib.suppress(OSError):
             if stopped_by in _BY_HAND and not self._stopped_with_it():
-                self._loop.call_later(_STOP_AGAIN_S, self._follow, stopped_by)
+                self._loop.call_later(STOP_AGAIN_S, self._follow, stopped_by)
                 return
             give_terminal(self._pid)
             os.killpg(self._pid, signal.SIGCONT)
@@ -113,8 +111,7 @@ class ExternalEditor:
         """Stop; return whether the terminal is ours afterwards, and not, after `bg`, the shell's."""
         if os.tcgetpgrp(0) == self._pid:
             give_terminal(os.getpgrp())
-        suspend_group()
-        return os.tcgetpgrp(0) == os.getpgrp()
+        return suspend_group()
 
     def _end(self, status: int) -> None:
         self._loop.remove_signal_handler(signal.SIGCHLD)
