@@ -49,10 +49,44 @@ def test_counts(number: int, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dollars", "shown"), [(0.0, "$0.00"), (0.0042, "$0.0042"), (0.123, "$0.12"), (3.4, "$3.40")]
+    ("dollars", "shown"),
+    [(0.0, "$0.00"), (0.00004, "<$0.0001"), (0.0042, "$0.0042"), (0.123, "$0.12"), (3.4, "$3.40")],
 )
 def test_money(dollars: float, shown: str) -> None:
     assert figures.money(dollars) == shown
+
+
+@pytest.mark.parametrize(
+    ("minutes", "shown"),
+    [
+        (0, " 0:00"),
+        (99, "99:00"),
+        (100, "1h40m"),
+        (9 * 60 + 5, "9h05m"),
+        (10 * 60 + 5, "10h05"),
+        (25 * 60, "25h00"),
+        (99 * 60 + 59, "99h59"),
+        (100 * 60, " 100h"),
+    ],
+)
+def test_elapsed_time_has_five_columns_and_goes_on(minutes: int, shown: str) -> None:
+    assert figures.elapsed(60_000 * minutes) == shown
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "shown"),
+    [
+        (0, 0, "0%"),
+        (0, 1_000, "0%"),
+        (1, 1_000, "<1%"),
+        (6, 1_000, "1%"),
+        (996, 1_000, "99%"),
+        (1_000, 1_000, "100%"),
+        (1_500, 1_000, "150%"),
+    ],
+)
+def test_only_nothing_is_no_share_and_only_all_the_whole(part: int, whole: int, shown: str) -> None:
+    assert figures.share(part, whole) == shown
 
 
 NOW = datetime(2025, 3, 5, 14, 30).astimezone()

@@ -4,11 +4,13 @@ from datetime import datetime, timedelta
 
 import msgspec
 import pytest
+import urwid
 
 from ipc.messages import Plan, PlanChanged, PlanItem, ProcessExited, TurnStarted
 from ipc.terminal_text import clean_line
 from tests.fakes.facts import HOSTILE_TEXTS, PLAN, finished, session
 from tests.fakes.screen import TODAY, Desktop, stamp
+from ui.widgets.row import ScrolledPage
 
 WIDTHS = [40, 60, 80, 120, 200]
 YESTERDAY = stamp(TODAY - timedelta(days=1))
@@ -165,3 +167,86 @@ def test_a_long_carried_over_plan_leaves_room_for_transcript_and_composer(rows: 
     assert "the prompt" in desk.text
     assert "Ask Fido to do something" in desk.text
     assert "[/x] long" in desk.text
+
+
+# --- scrolled
+
+
+def long_plan(active: int, next_action: str = "x", steps: int = 20) -> PlanChanged:
+    items = tuple(
+        PlanItem(
+            id=f"s-{at}",
+            title=f"Step {at} " + "long " * 8,
+            status="done" if at < active else "in_progress" if at == active else "pending",
+            next_action=next_action if at == active else "later",
+        )
+        for at in range(steps)
+    )
+    return PlanChanged(plan=Plan(items=items, session=PLAN.session))
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_a_plan_that_was_scrolled_stays_until_another_step_is_active(columns: int) -> None:
+    desk = running(long_plan(15), columns)
+    assert "· s-15" in desk.text
+    desk.press(*["shift up"] * 60)
+    assert "· s-0" in desk.text
+    desk.tell(long_plan(15, "another next action"))
+    assert "· s-0" in desk.text
+    desk.tell(finished())
+    assert "· s-0" in desk.text
+    desk.tell(long_plan(16))
+    assert "· s-16" in desk.text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_over_the_screen_home_and_end_lead_to_the_first_and_back_to_the_active_step(columns: int) -> None:
+    desk = running(long_plan(15), columns).press("f2")
+    assert "· s-15" in desk.text
+    assert columns == 40 or "End active step" in desk.lines[-1]
+    assert "· s-0" in desk.press("home").text
+    assert "· s-15" in desk.press("end").text
+    assert "· s-0" not in desk.text
+    assert "· s-17" in desk.tell(long_plan(17)).text
+
+
+def test_scrolling_the_plan_over_the_screen_scrolls_nothing_below_it() -> None:
+    desk = running(long_plan(15), 120).press("f2", *["up"] * 60)
+    assert "· s-0" in desk.text
+    desk.press("esc")
+    assert "· s-15" in desk.text
+    assert "· s-15" in desk.press("f2").text, "it begins with the active step each time"
+
+
+def test_what_lies_over_the_screen_has_ends() -> None:
+    desk = Desktop(60, 20).tell(session()).press("f1", "end")
+    assert "/quit" in desk.text
+    assert "Writing" in desk.press("home").text
+
+
+def page_of(canvas: urwid.Canvas) -> urwid.Canvas | None:
+    """What was drawn of the page that scrolls."""
+    if isinstance(canvas.widget_info and canvas.widget_info[0], ScrolledPage):
+        return canvas
+    found = (page_of(child) for *_, child, _ in getattr(canvas, "children", []))
+    return next((page for page in found if page is not None), None)
+
+
+def test_a_step_that_is_higher_than_the_panel_is_not_drawn_again_with_every_key() -> None:
+    item = PlanItem(id="s", title="title " * 99, status="in_progress", details="more " * 99)
+    desk = Desktop(80, 24).tell(session(), PlanChanged(plan=Plan(items=(item,) * 20, session=PLAN.session)))
+    desk.draw()
+    one, other = (page_of(desk.screen.panel.render((28, 17))) for _ in range(2))
+    assert one is other
+
+
+def test_before_the_store_has_told_nothing_is_said_of_a_plan() -> None:
+    assert "No plan" not in Desktop(120, 30).tell(session()).text
+    assert "No plan" not in Desktop(60, 30).tell(session()).press("f2").text
+    assert "No plan yet" in shown(PlanChanged(plan=Plan()), 120).text
+
+
+@pytest.mark.parametrize(("columns", "origin"), [(40, "carried over"), (60, "carried over from yesterday")])
+def test_of_a_strip_the_origin_gives_way_before_the_active_step(columns: int, origin: str) -> None:
+    strip = running(plan(session="another", updated_at=YESTERDAY), columns).line_with("Plan 1/4")
+    assert f"{origin}  ◌ Inspect t" in strip
