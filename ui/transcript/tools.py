@@ -16,6 +16,7 @@ from ui.palettes import Role
 from ui.theme import Glyphs
 from ui.transcript import folding
 from ui.transcript.blocks import ToolBlock
+from ui.transcript.lines import Line, Lines
 from ui.transcript.transcript import even
 from ui.view import View
 from ui.widgets.diff import diff_text
@@ -106,7 +107,8 @@ def _whole(block: ToolBlock, glyphs: Glyphs) -> AbstractFlowWidget:
     """Return all that a call said or changed."""
     if block.diff:
         return diff_text(block.diff, glyphs)
-    return urwid.Text(("dim", _output(block, glyphs)), wrap=urwid.ANY)
+    lines = [Line([("dim", line)], wrap="any") for line in _output(block, glyphs).split("\n")]
+    return Lines(lambda _: lines)
 
 
 def _output(block: ToolBlock, glyphs: Glyphs) -> str:
