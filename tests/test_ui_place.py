@@ -18,6 +18,7 @@ from ui.transcript.blocks import Block, PromptBlock
 from ui.transcript.drawing import drawn
 from ui.transcript.listing import TranscriptView
 from ui.transcript.sheets import KEPT_ROWS, Sheets
+from ui.transcript.viewport import Viewport
 from ui.view import View
 
 
@@ -152,6 +153,27 @@ def test_so_many_rows_are_kept_of_what_was_seen_and_what_is_in_view() -> None:
     kept = transcript(desk)._sheets._kept
     assert 300 <= sum(sheet.canvas.rows() for sheet in kept.values()) <= KEPT_ROWS
     assert desk.lines == lines
+
+
+def test_high_blocks_are_drawn_once_while_one_pages_through_them() -> None:
+    output = "\n".join(f"line {number}" for number in range(300))
+    desk = asked(*(fact for number in range(10) for fact in called(str(number), output)))
+    desk.view.desk.unfolded = True
+    seen = list[Block]()
+
+    def draw(block: Block, view: View) -> object:
+        seen.append(block)
+        return drawn(block, view)
+
+    sheets = Sheets(desk.view, draw)  # type: ignore[arg-type]
+    viewport = Viewport(sheets)
+    for _ in range(200):
+        viewport.layout(80, 24)
+        sheets.tidy()
+        viewport.scroll(-15)
+    assert viewport.place is not None
+    assert viewport.place.position == 0
+    assert len(seen) == len(sheets.transcript.blocks)
 
 
 def test_what_was_marked_is_kept_while_it_is_in_view_and_no_longer_than_the_search() -> None:

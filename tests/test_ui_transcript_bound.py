@@ -4,8 +4,9 @@ import tracemalloc
 
 from ipc.messages import AnyFact, MessageDelta, NoticeRaised, ToolFinished, TurnStarted
 from tests.fakes.facts import finished, session
-from ui.state import ViewState, apply
+from ui.state import ViewState, apply, rebuild
 from ui.transcript.blocks import NoteBlock, TextBlock
+from ui.transcript.bound import MOST_LINES as MOST_LINES_OF_ALL
 from ui.transcript.bound import Room, size
 from ui.transcript.transcript import Transcript
 
@@ -43,6 +44,17 @@ def test_the_oldest_lines_go_and_the_first_line_says_where_they_are() -> None:
     assert note.text == f"{2 * gone - 1:,} earlier lines are not kept here."  # the first has none above it
     assert "sessions/s-1.jsonl" in note.next_step.replace(session().session_id, "s-1")
     assert newest.text == f"Paragraph {MOST_LINES - 1}."
+
+
+def test_a_snapshot_is_bounded_too() -> None:
+    state = ViewState()
+    facts = (session(), *(say(f"Paragraph {n}.\n\n" * 1_000) for n in range(40)), finished())
+    rebuild(state, "parent", facts, 1.0)
+    lines, _ = total(state)
+    assert 0.85 * MOST_LINES_OF_ALL < lines <= MOST_LINES_OF_ALL
+    note = state.conversation.transcript.blocks[0]
+    assert isinstance(note, NoteBlock)
+    assert "earlier lines are not kept here" in note.text
 
 
 def test_a_block_keeps_its_position_when_older_ones_go() -> None:

@@ -160,6 +160,7 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: f
     match source:
         case "parent":
             state.conversation = Conversation(job_numbers=before.job_numbers)
+            state.conversation.transcript.past = True
             state.cut_off = False
         case "plan_store":
             state.plan = None
@@ -174,7 +175,10 @@ def rebuild(state: ViewState, source: Source, facts: tuple[AnyFact, ...], now: f
             apply(state, fact, None, source)
     if source == "parent":
         _keep_clocks(state.conversation, before, now, late=state.late)
-        state.conversation.transcript.take_over(before.transcript)
+        transcript = state.conversation.transcript
+        transcript.past = False
+        transcript.bound()
+        transcript.take_over(before.transcript)
         for notice in state.notices:
             state.conversation.transcript.note(notice.level, steady(notice.message))
 

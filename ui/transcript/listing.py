@@ -167,7 +167,7 @@ class TranscriptView(urwid.Widget):
             placed = self._viewport.layout(inner, rows)
         chosen = self._browser.chosen
         seen = [self._looks(each, inner, chosen) for each in placed]
-        self._sheets.tidy(placed)
+        self._sheets.tidy()
         self._highlights.tidy(placed if self._view.desk.reading.query else ())
         pinned = self._pinned(placed)
         bar = canvases.thumb(self._sheets.first, self._sheets.end, placed, rows)
@@ -219,7 +219,7 @@ class TranscriptView(urwid.Widget):
         room = max(1, rows - 1)
         placed = self._selection.layout(columns, room)
         seen = [self._plain.canvas(each.position, columns) for each in placed]
-        self._plain.tidy(placed)
+        self._plain.tidy()
         text = canvases.stacked(seen, placed, columns, room)
         if rows < 2:
             return text

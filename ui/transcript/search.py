@@ -1,7 +1,7 @@
 """Where a text stands in the transcript: its occurrences, counted, one of them the current one; pure."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,6 +9,9 @@ from ui.transcript.blocks import Block
 from ui.transcript.pages import Pages, plainly
 from ui.transcript.transcript import Transcript
 from ui.transcript.viewport import found
+
+_Place = tuple[int, int]
+"""Of an occurrence: the number of its block among those that are there, and which it is in the block."""
 
 
 class Match(NamedTuple):
@@ -44,19 +47,23 @@ class Search:
             self.total, self.at, self.current = 0, 0, None
             return
         pages = self._look_at(transcript, read)
-        self._turn(pages, pages.start(near + 1))
+        self._settle(pages, _last(pages.counts[: max(0, near + 1 - pages.first)]) or _last(pages.counts))
 
     def again(self, transcript: Transcript, read: Callable[[Block], str], step: int) -> None:
         """Go to the next match below (1) or above (-1), round the end; the transcript may have grown."""
-        before, text = self.current, wanted(self.query)
         pages = self._look_at(transcript, read)
-        here = _place(pages, before, text)
-        if step < 0:
-            self._turn(pages, here)
+        counts, before = pages.counts, self.current
+        if before is None:
+            self._settle(pages, (_first if step > 0 else _last)(counts))
+            return
+        position = found(pages, before.position, before.block)
+        at, nth = (before.position if position is None else position) - pages.first, before.nth + step
+        if 0 <= at < len(counts) and 0 <= nth < counts[at]:
+            self._settle(pages, (at, nth))
+        elif step > 0:
+            self._settle(pages, _first(counts, at + 1) or _first(counts))
         else:
-            after = here + len(text) if before is not None else 0
-            place = pages.text.find(text, after)
-            self._settle(pages, pages.text.find(text) if place < 0 else place)
+            self._settle(pages, _last(counts[: max(0, at)]) or _last(counts))
 
     def follow(self, transcript: Transcript, read: Callable[[Block], str]) -> bool:
         """Find the text anew if the transcript is another one than before; tell whether it is."""
@@ -76,25 +83,16 @@ class Search:
         """Return all that can be found now."""
         if self._pages is None:
             self._pages = Pages(read)
-        self._pages.look_at(transcript, exactly=_capitals_count(self.query))
+        self._pages.look_at(transcript, wanted(self.query), exactly=_capitals_count(self.query))
         return self._pages
 
-    def _turn(self, pages: Pages, end: int) -> None:
-        """Take the last occurrence before `end`, round the beginning."""
-        text = wanted(self.query)
-        place = pages.text.rfind(text, 0, end)
-        self._settle(pages, pages.text.rfind(text) if place < 0 else place)
-
-    def _settle(self, pages: Pages, place: int) -> None:
-        """Let the occurrence at a place of the text be the current one; -1: there is none."""
-        text = wanted(self.query)
-        if place < 0:
-            self.total, self.at, self.current = 0, 0, None
-            return
-        position, block = pages.at(place)
-        nth = pages.text.count(text, pages.start(position), place)
-        self.total, self.at = pages.text.count(text), pages.text.count(text, 0, place)
-        self.current = Match(position, nth, block)
+    def _settle(self, pages: Pages, place: _Place | None) -> None:
+        """Let an occurrence be the current one."""
+        self.total, self.at, self.current = sum(pages.counts), 0, None
+        if place is not None:
+            at, nth = place
+            self.at = sum(pages.counts[:at]) + nth
+            self.current = Match(pages.first + at, nth, pages.thing(pages.first + at))
 
 
 def wanted(query: str) -> str:
@@ -112,14 +110,9 @@ def _capitals_count(query: str) -> bool:
     return query != query.lower()
 
 
-def _place(pages: Pages, match: Match | None, text: str) -> int:
-    """Return where a match stands by now, or where it would."""
-    if match is None:
-        return 0
-    position = found(pages, match.position, match.block)
-    place = pages.start(match.position if position is None else position)
-    for count in range(match.nth + 1):
-        place = pages.text.find(text, place + (len(text) if count else 0))
-        if place < 0:
-            return len(pages.text)
-    return place
+def _first(counts: Sequence[int], start: int = 0) -> _Place | None:
+    return next(((at, 0) for at in range(max(0, start), len(counts)) if counts[at]), None)
+
+
+def _last(counts: Sequence[int]) -> _Place | None:
+    return next(((at, counts[at] - 1) for at in reversed(range(len(counts))) if counts[at]), None)

@@ -1,6 +1,6 @@
 """Blocks as canvases, drawn anew only when they have changed; of those seen lately so many rows are kept."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import urwid
@@ -10,7 +10,6 @@ from ui.theme import Glyphs
 from ui.transcript import folding
 from ui.transcript.blocks import Block, ThoughtBlock, ToolBlock
 from ui.transcript.transcript import Transcript
-from ui.transcript.viewport import Placed
 from ui.view import View
 
 KEPT_ROWS: Final = 1_000
@@ -35,6 +34,8 @@ class Sheets:
         """The one seen last is the last one."""
         self._rows = 0
         """Of all that are kept."""
+        self._needed = set[int]()
+        """Since the last frame."""
 
     @property
     def transcript(self) -> Transcript:
@@ -70,17 +71,18 @@ class Sheets:
         if kept is None or kept.block is not block or kept.state != state or kept.glyphs is not view.glyphs:
             kept = _Sheet(block, view.glyphs, state, self._draw(block, view).render((columns,)))
         self._kept[position] = kept
+        self._needed.add(position)
         self._rows += _cost(kept)
         return kept.canvas
 
-    def tidy(self, seen: Sequence[Placed]) -> None:
-        """Let go what was not seen lately when it is too much; what is in view stays."""
+    def tidy(self) -> None:
+        """Let go what was not needed lately when it is too much; what this frame needed stays."""
         if self._rows > KEPT_ROWS:
-            in_view = {placed.position for placed in seen}
-            for position in [each for each in self._kept if each not in in_view]:
+            for position in [each for each in self._kept if each not in self._needed]:
                 self._forget(position)
                 if self._rows <= KEPT_ROWS:
                     break
+        self._needed.clear()
 
     def _forget(self, position: int) -> _Sheet | None:
         kept = self._kept.pop(position, None)

@@ -58,6 +58,8 @@ class Transcript:
     """Of the open answer."""
     room: Room = field(default_factory=Room)
     """How much is kept."""
+    past: bool = False
+    """Whether all of a session is being told at once: whoever does that bounds it in the end, once."""
     session: str = ""
     """Its id, to say where all of it is."""
     _forgotten: int = 0
@@ -191,9 +193,12 @@ class Transcript:
         self._asking.clear()
 
     def _bound(self, added: str) -> None:
-        """Let the oldest go when there is too much, and say so where it was."""
-        if self.room.takes(added.count("\n") + (self._open is None), len(added)):
-            return
+        """Let the oldest go when what is added is too much, and say so where it was."""
+        if not self.room.takes(added.count("\n") + (self._open is None), len(added)) and not self.past:
+            self.bound()
+
+    def bound(self) -> None:
+        """Let the oldest go until there is not too much."""
         gone, lines = self.room.excess(self.blocks)
         if gone > 1:
             known = size(self.blocks[0])[0] if self._forgotten else 0  # the note that stands there already
