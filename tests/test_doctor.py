@@ -213,3 +213,10 @@ def test_a_state_folder_that_is_not_there_yet_is_named_itself() -> None:
         state = at.folder / "far" / "away"
         _, told = doctor(XDG_STATE_HOME=str(state))
     assert f"{state}/fido  (not there yet, which is fine)" in told
+
+
+def test_wishes_for_keys_are_checked_by_the_screen_and_doctor_says_so() -> None:
+    status, text = doctor('[screen.keys]\nfold = ["no such key"]\n')
+    assert status == 0
+    assert "the screen checks screen.keys" in text
+    assert "checks screen.keys" not in doctor()[1]

@@ -59,6 +59,10 @@ def _findings(workspace: Path, settings: Settings, fault: str) -> Iterator[Findi
 def _settings(settings: Settings) -> Iterator[Finding]:
     for key, value in _leaves(settings):
         yield Finding("setting", "ok", f"{key} = {value}  ({settings.source(key)})")
+    if settings.screen.keys:
+        yield Finding(
+            "setting", "note", "the screen checks screen.keys when it starts, and says what it can't do"
+        )
     for notice in settings.notices:
         yield Finding("setting", "note", notice)
 

@@ -151,7 +151,7 @@ class Screen(Table):
     motion: bool = True
     """False: nothing moves but numbers."""
     notify: Notify = "auto"
-    """`title`, `bell`, `desktop`, `off`: how who looks elsewhere is told of an answer or a question."""
+    """Tells who looks elsewhere: `title`, `bell`, `desktop`, `off`; `auto`: `desktop`, and in tmux a bell."""
     keys: dict[str, list[str]] = {}
     """Name of an action, such as `newline`, to the keys that mean it instead, such as `["ctrl n"]`."""
 

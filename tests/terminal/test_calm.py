@@ -44,6 +44,38 @@ async def test_a_stream_is_drawn_thirty_times_a_second_at_most(tmp_path: Path) -
 
 
 @played
+async def test_keys_beside_a_stream_make_no_frames_but_their_own(tmp_path: Path) -> None:
+    async with scene(tmp_path, 100) as (run, terminal):
+        run.parent.tell(*past(200), TurnStarted(turn=1_000, prompt="Go on."))
+        await terminal.shows("Go on.", "working")
+        loop, answer = asyncio.get_running_loop(), deltas(1_000)
+        told = typed = 0
+        telling = True
+
+        def tell() -> None:
+            nonlocal told, typed
+            told += 1
+            run.parent.tell(*itertools.islice(answer, 4))
+            if told % 5 == 0:
+                typed += 1
+                terminal.type("x")
+            if telling:
+                loop.call_later(0.004, tell)
+
+        tell()
+        before, at = terminal.frames, len(terminal.written)
+        began = loop.time()
+        await watch(terminal)
+        telling = False
+        frames = terminal.frames - before
+        # Keys come faster than frames of a stream: each takes along what was said.
+        assert frames <= max(typed, FRAMES_A_SECOND * (loop.time() - began)) + 3
+        drawn = bytes(terminal.written[at:])
+        assert drawn.count(SYNCHRONIZED[0]) == frames
+        assert "xxxx" in terminal.text
+
+
+@played
 async def test_what_changes_nothing_that_is_seen_writes_nothing(tmp_path: Path) -> None:
     async with scene(tmp_path, 100) as (run, terminal):
         run.store.tell(PlanChanged(plan=PLAN))

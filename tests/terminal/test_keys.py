@@ -45,7 +45,12 @@ async def test_the_help_names_every_key_and_command_at_every_width(tmp_path: Pat
 
 @played
 async def test_keys_are_what_the_person_made_them(tmp_path: Path) -> None:
-    wishes = {"plan": ("f9",), "help": ("f10",), "nonsense": ("f3",), "fold": ("no key",)}
+    wishes: dict[str, tuple[str, ...]] = {
+        "plan": ("f9",),
+        "help": ("f10",),
+        "nonsense": ("f3",),
+        "fold": ("no key",),
+    }
     async with scene(tmp_path, 60, 24) as (run, terminal):
         run.store.tell(PlanChanged(plan=PLAN))
         run.parent.tell(ScreenConfigured(keys=wishes), session())
@@ -55,6 +60,7 @@ async def test_keys_are_what_the_person_made_them(tmp_path: Path) -> None:
         terminal.type("x")
         await terminal.shows("› x")
         assert "Survey the workspace" not in terminal.text
+        assert "nonsense" in terminal.text, "what can not be met is read for as long as one likes"
         terminal.type("\x1b[20~")
         await terminal.shows("Survey the workspace")
 

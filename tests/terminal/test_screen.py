@@ -6,9 +6,9 @@ import random
 import signal
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
-import psutil
 import pytest
 
 from ipc.messages import (
@@ -46,6 +46,7 @@ from tests.fakes.terminal import (
     TerminalProgram,
 )
 
+IDLE_S = 6.0
 WIDTHS = [40, 60, 80, 120, 200]
 
 
@@ -366,12 +367,28 @@ async def test_an_idle_screen_costs_nothing(tmp_path: Path) -> None:
         terminal.type("x")
         await terminal.shows("› x")
         await _watch(terminal, 1.0)
-        process = psutil.Process(terminal.process.pid)
-        before, written = process.cpu_times(), len(terminal.written)
-        await _watch(terminal, 2.0)
-        after = process.cpu_times()
-        assert (after.user + after.system) - (before.user + before.system) <= 0.06
+        before, written = _costs(terminal.process.pid), len(terminal.written)
+        await _watch(terminal, IDLE_S)
+        after = _costs(terminal.process.pid)
         assert len(terminal.written) == written
+        assert after.wakeups - before.wakeups <= 12 * IDLE_S
+        assert after.ticks - before.ticks <= 2  # of 10 ms: it is 0.3 % of 6 s
+
+
+class Costs(NamedTuple):
+    """What a process has taken so far: how often one of its threads was woken, and clock ticks."""
+
+    wakeups: int
+    ticks: int
+
+
+def _costs(pid: int) -> Costs:
+    wakeups = 0
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        (line,) = (each for each in status.read_text().splitlines() if each.startswith("voluntary"))
+        wakeups += int(line.split()[1])
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return Costs(wakeups, int(fields[11]) + int(fields[12]))
 
 
 async def _watch(terminal: TerminalProgram, seconds: float) -> None:
@@ -400,10 +417,12 @@ def west(seconds: int) -> str:
 
 
 @pytest.mark.report("TERM-09")
-@pytest.mark.parametrize("locale", ["C", "en_US.ISO-8859-1"])
+@pytest.mark.parametrize(
+    "locale", [{"LC_ALL": "C"}, {"LC_ALL": "en_US.ISO-8859-1"}, {"LANG": "C"}, {"LANG": "POSIX"}]
+)
 @played
-async def test_a_terminal_without_utf8_gets_ascii(tmp_path: Path, locale: str) -> None:
-    async with scene(tmp_path, LC_ALL=locale) as (run, terminal):
+async def test_a_terminal_without_utf8_gets_ascii(tmp_path: Path, locale: dict[str, str]) -> None:
+    async with scene(tmp_path, **locale) as (run, terminal):
         run.parent.tell(TurnStarted(turn=1, prompt="größer"), say("→ 漢字 ✓"), activity("reading"))
         await terminal.shows("> gr??er", "> ???? +", "SUBAGENT")
         assert terminal.written.isascii()

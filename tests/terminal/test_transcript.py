@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import os
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,22 @@ async def test_the_last_answer_and_a_block_are_copied_as_they_were_written(tmp_p
         terminal.type("c")
         await terminal.becomes(lambda: len(copied(terminal)) == 2)
         assert "line 20" in copied(terminal)[-1]
+
+
+@pytest.mark.parametrize("status", [0, 1])
+@played
+async def test_inside_tmux_a_copy_goes_through_tmux_which_hands_it_on(tmp_path: Path, status: int) -> None:
+    tmux = tmp_path / "bin" / "tmux"
+    tmux.parent.mkdir()
+    tmux.write_text(f'#!/bin/sh\ncat > "{tmp_path}/$1 $2 $3"\nexit {status}\n', encoding="utf-8")
+    tmux.chmod(0o755)
+    path = f"{tmux.parent}:{os.environ['PATH']}"
+    async with scene(tmp_path, 100, 30, TMUX="/tmp/tmux-1/default,1,0", PATH=path) as (run, terminal):
+        await turn(run, terminal)
+        terminal.type(f"/copy{ENTER}")
+        await terminal.shows("in tmux" if status == 0 else "tmux did not take it")
+        assert (tmp_path / "load-buffer -w -").read_text("utf-8") == "It reads **twice**."
+        assert copied(terminal) == ([] if status == 0 else ["It reads **twice**."])
 
 
 def copied(terminal: TerminalProgram) -> list[str]:
