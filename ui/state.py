@@ -228,6 +228,8 @@ def apply(state: ViewState, fact: AnyFact, now: float | None, source: Source = "
             _say(talk, text)
         case ScreenConfigured():
             state.look, state.keymap = cleaned.fact(fact), Keymap.of(fact.keys)
+            for fault in state.keymap.faults:
+                talk.transcript.note("warning", steady(fault))
         case SessionOpened():
             talk.session = cleaned.fact(fact)
             talk.transcript.session = talk.session.session_id
