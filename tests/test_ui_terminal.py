@@ -34,7 +34,7 @@ class Sent(Terminal):
 
     def __init__(self) -> None:
         self.later = Clock()
-        super().__init__(None, lambda _: None, lambda: None, self.later)
+        super().__init__(None, lambda _: None, lambda: None, lambda: None, self.later)
         self.bytes = b""
         self.written = ""
 

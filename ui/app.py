@@ -83,7 +83,7 @@ class App:
         self._keyboard = Keyboard(self._screen)
         fd = own_terminal()
         outlet = None if fd is None else Outlet(fd, loop.add_writer, loop.remove_writer, self._catch_up)
-        self._terminal = Terminal(outlet, self._see_background, self._drawn, loop.call_later)
+        self._terminal = Terminal(outlet, self._see_background, self._drawn, self._stop, loop.call_later)
         self._clipboard = Clipboard(self._view, self._terminal, loop, self._draw_soon)
         self._appearance = Appearance(self._view, self._terminal)
         self._sweeping = Sweeping(loop.call_later)
@@ -292,8 +292,7 @@ class App:
                 case "edit":
                     self._edit()
                 case "background":
-                    self._terminal.stop()
-                    self._suspend()
+                    self._stop()
                 case "redraw":
                     self._main.screen.clear()
                 case "leave":
@@ -307,6 +306,10 @@ class App:
                     self._clipboard.copy(order)
                 case _:
                     self._errands.send(order)
+
+    def _stop(self) -> None:
+        self._terminal.stop()
+        self._suspend()
 
     def _suspend(self) -> None:
         """Stop until a shell gives the terminal back; between two stops a signal may end everything."""

@@ -68,9 +68,13 @@ class Terminal(urwid.display.raw.Screen):
         outlet: Outlet | None,
         on_background: Callable[[Background], None],
         on_drawn: Callable[[], None],
+        on_stop: Callable[[], None],
         later: Callable[[float, Callable[[], None]], Timer],
     ) -> None:
-        """`outlet`: where frames go, None: standard output; `later` calls in so many seconds."""
+        """`outlet`: where frames go, None: standard output; `later` calls in so many seconds.
+
+        `on_stop`: somebody wants this process to stop, as a shell does it.
+        """
         output = sys.stdout if outlet is None else outlet
         reads = self._reads_osc = not _prints_osc(os.environ.get("TERM", ""))
         super().__init__(output=output, bracketed_paste_mode=True, focus_reporting=reads, extended_keys=reads)
@@ -86,6 +90,7 @@ class Terminal(urwid.display.raw.Screen):
         """Until when answers may be on their way."""
         self._outlet = outlet
         self._on_drawn = on_drawn
+        self._on_stop = on_stop
         self._began = False
         self.missed = False
         """Whether the last frame was not drawn, for want of room."""
@@ -152,6 +157,9 @@ class Terminal(urwid.display.raw.Screen):
 
     def get_available_raw_input(self) -> list[int]:
         """Return what was typed, without pastes and answers; a line feed as the key Ctrl-J."""
+        if self._suspend_requested:
+            self._suspend_requested = False
+            self._on_stop()
         codes = self.pastes.sift(super().get_available_raw_input())
         while self.pastes.coming_in and (more := self._get_input_codes()):
             codes += self.pastes.sift(more)

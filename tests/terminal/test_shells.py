@@ -1,19 +1,21 @@
 """A shell around the screen: it has its terminal as soon as Fido stops, however Fido ends then."""
 
+import os
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.fakes import an_editor
-from tests.fakes.fido import GUARD, home, wait_until
+from tests.fakes.fido import GUARD, home, pid_of, wait_until
 from tests.fakes.terminal import CTRL_G, CTRL_Z, TerminalProgram
 
 SHELL = ["bash", "--norc", "--noprofile", "-i"]
 EDITOR = f"{sys.executable} -I {an_editor.__file__}"
 
 
-@pytest.mark.parametrize("where", ["screen", "editor"])
+@pytest.mark.parametrize("where", ["screen", "editor", "from outside"])
 def test_a_shell_keeps_its_terminal_when_what_it_has_stopped_is_ended(tmp_path: Path, where: str) -> None:
     start = tmp_path / "start"
     start.write_text("exec " + " ".join(f"'{word}'" for word in GUARD) + "\n", encoding="utf-8")
@@ -28,7 +30,10 @@ def test_a_shell_keeps_its_terminal_when_what_it_has_stopped_is_ended(tmp_path: 
                 terminal.until(lambda: "› a draft" in terminal.text)
                 terminal.type(CTRL_G)
                 terminal.until(lambda: "editing <a draft>" in terminal.text)
-            terminal.type(CTRL_Z)
+            if where == "from outside":
+                os.kill(pid_of(at, 0, "ui"), signal.SIGTSTP)
+            else:
+                terminal.type(CTRL_Z)
             terminal.until(lambda: "Stopped" in terminal.text, "the shell's word")
             before = len(terminal.written)
             terminal.type("kill %1\r")
