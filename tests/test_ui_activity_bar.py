@@ -2,7 +2,7 @@
 
 import pytest
 
-from ipc.messages import SubagentActivityChanged, ToolStarted, TurnStarted, Usage
+from ipc.messages import ProcessExited, SubagentActivityChanged, ToolStarted, TurnStarted, Usage
 from tests.fakes.facts import activity, finished, session
 from tests.fakes.screen import Desktop, working
 from ui import figures, palettes, theme
@@ -135,11 +135,15 @@ def test_the_words_of_an_outcome_matter_more_than_figures_and_take_no_other_row(
     assert "partial" in Desktop(80, 10).tell(*TURN, activity("partial", why, active=False)).lines[1]
 
 
-@pytest.mark.parametrize("seconds", [0, 7, 59, 60, 765, 5_999, 6_000, 35_999, 10**6])
-def test_elapsed_time_is_always_as_wide(seconds: int) -> None:
+@pytest.mark.parametrize("seconds", [0, 7, 59, 60, 765, 5_999, 6_000, 35_999, 90_000, 10**6])
+def test_elapsed_time_is_always_as_wide_and_moves_nothing_beside_it(seconds: int) -> None:
     assert width(figures.elapsed(1_000 * seconds)) == 5
-    rows = {working(80).tell(activity("x", elapsed_ms=1_000 * each)).lines[1] for each in (0, seconds)}
-    assert len({len(row) for row in rows}) == 1
+    rows = [
+        working(80).tell(activity("x", "a.py", elapsed_ms=1_000 * each, usage=USED)).lines[1]
+        for each in (0, seconds)
+    ]
+    assert rows[1].endswith(figures.elapsed(1_000 * seconds))
+    assert rows[0][:-5] == rows[1][:-5]
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -192,6 +196,29 @@ def test_the_clocks_of_what_a_new_screen_finds_move_and_say_that_it_may_be_more(
     desk.tell(activity("reasoning", elapsed_ms=90_000))
     assert bar(desk).endswith(" 1:30")
     assert "+" not in desk.tell(TurnStarted(turn=2, prompt="y")).lines[0]
+
+
+@pytest.mark.report("PANEL-05")
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("restarting", [None, True, False])
+def test_nothing_goes_on_while_the_agent_is_gone(columns: int, restarting: bool | None) -> None:
+    desk = Desktop(columns).tell(*TURN, begun("list_files"), begun("delegate"), WORKS).wait(2)
+    if restarting is None:
+        desk.view.state.cut_off = True
+        desk.tell()
+    else:
+        desk.tell(ProcessExited(actor="parent", pid=1, status=-9, restarting=restarting))
+    before = desk.lines
+    assert "SUBAGENT 7f3a" in before[1]
+    assert " 1:02" in before[1]
+    assert None in desk.roles_of("1:02"), "a bar that is filled reads as work that goes on"
+    assert not desk.view.moving
+    assert desk.wait(30.5).lines == before
+    desk.view.state.cut_off = False
+    desk.view.state.processes.clear()
+    desk.tell()
+    assert " 1:32" in desk.lines[1], "what is true is shown once the agent is back"
+    assert desk.view.moving
 
 
 def test_the_first_screen_of_a_run_has_seen_its_turn_begin() -> None:

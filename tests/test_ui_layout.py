@@ -22,7 +22,9 @@ from tests.fakes.screen import Desktop, working
 from ui import theme
 from ui.asking import GRACE_S
 from ui.composer.composer import PLACEHOLDER, Composer
+from ui.desk import Message
 from ui.pointer import point
+from ui.terminal import in_ascii
 from ui.transcript.listing import TranscriptView
 from ui.widgets import activity_bar
 from ui.widgets.plan_panel import PlanPanel
@@ -72,6 +74,33 @@ def test_a_clock_that_grows_drops_nothing_from_the_header(columns: int) -> None:
     assert desk.lines[0].startswith(before)
 
 
+@pytest.mark.parametrize("glyphs", [theme.UNICODE, theme.ASCII])
+@pytest.mark.parametrize("columns", [40, 60, 79, 80, 90, 100, 120])
+@pytest.mark.parametrize("letters", [1, 30, 44, 48, 52, 90, 200])
+def test_the_mode_never_gives_way(columns: int, letters: int, glyphs: theme.Glyphs) -> None:
+    desk = Desktop(columns, 24, glyphs).tell(session(workspace="/home/me/" + "a" * letters, mode="yolo"))
+    assert " yolo" in desk.text
+    assert " yolo" in desk.tell(TurnStarted(turn=1, prompt="x"), approval()).text
+    desk.view.desk.message = Message("error", "word " * 60)
+    assert " yolo" in desk.press("f2").text
+    desk.view.desk.message = Message("error", "word " * 60)
+    assert " yolo" in desk.text
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_a_path_that_was_shortened_in_ascii_reads_as_no_other(columns: int) -> None:
+    path = "/srv/customers/acme/very/deep/tree/of/folders/that/is/long/project"
+    header = in_ascii(Desktop(columns, 24, theme.ASCII).tell(session(workspace=path)).lines[0])
+    assert ".../" in header
+    assert "project" in header
+    assert "~" not in header
+    desk = Desktop(columns, 24, theme.ASCII).tell(session(), TurnStarted(turn=1, prompt="x"))
+    desk.tell(ToolStarted(call_id="1", name="rm", summary="build/some-very-long-folder/" * 3 + "name.txt"))
+    assert "..." in desk.line_with(" rm ")
+    assert "~" not in in_ascii(desk.line_with(" rm "))
+    assert in_ascii("name…").startswith("name>")
+
+
 # --- calm
 
 
@@ -104,16 +133,32 @@ def test_the_composer_stays_where_it_is_while_a_turn_goes_on(columns: int) -> No
         assert PLACEHOLDER in desk.lines[-2]
 
 
-@pytest.mark.parametrize("columns", [80, 120, 200])
-def test_nothing_moves_when_a_subagent_begins_and_ends(columns: int) -> None:
-    desk = Desktop(columns, 30).tell(session(), PlanChanged(plan=PLAN), TurnStarted(turn=1, prompt="Why?"))
-    before = desk.lines
-    for fact in (activity("starting"), activity("completed", "no findings", active=False)):
+@pytest.mark.parametrize("rows", [16, 24, 30])
+@pytest.mark.parametrize("columns", [40, 60, 79, 80, 120, 200])
+def test_nothing_moves_when_a_subagent_begins_and_ends(columns: int, rows: int) -> None:
+    desk = Desktop(columns, rows).tell(session(), PlanChanged(plan=PLAN), TurnStarted(turn=1, prompt="Why?"))
+    before, place = desk.lines, 2 if columns >= 80 else 3
+    for fact in (
+        activity("starting"),
+        activity("read_file", "packages/deep/" * 20, queued=3, usage=Usage(prompt_tokens=10**6)),
+        activity("completed", "no findings", active=False),
+        activity(
+            "partial", "The worker process was killed by SIGKILL before it was done. " * 3, active=False
+        ),
+    ):
         after = desk.tell(fact).lines
         assert "SUBAGENT" in after[1]
-        assert after[2:] == before[2:]
-    desk.tell(TurnStarted(turn=2, prompt="Go on."))
+        assert after[place:-1] == before[place:-1]
+    desk.tell(finished(), TurnStarted(turn=2, prompt="Go on."))
     assert "SUBAGENT" not in desk.text
+    assert desk.lines[place] == before[place]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 79])
+def test_the_place_of_the_bar_on_a_narrow_screen_names_model_and_session_meanwhile(columns: int) -> None:
+    desk = Desktop(columns).tell(session())
+    assert desk.lines[1] == " gpt-5-mini · 20250101-101112-7f3a"
+    assert "gpt-5-mini" not in desk.lines[-1]
 
 
 def test_a_draft_of_several_lines_changes_nothing_of_the_panels_head() -> None:

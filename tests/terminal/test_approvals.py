@@ -1,13 +1,15 @@
 """An approval or a question, answered where one writes."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from ipc.messages import AskRaised, AskSettled, SettleAsk, TurnStarted
+from tests.fakes import an_editor
 from tests.fakes.facts import approval
 from tests.fakes.scene import played, scene
-from tests.fakes.terminal import DOWN, ENTER, ESC, PAGE_DOWN
+from tests.fakes.terminal import CTRL_G, DOWN, ENTER, ESC, PAGE_DOWN
 
 WIDTHS = [40, 60, 80, 120, 200]
 ARMED = "1-4 answer"
@@ -91,6 +93,24 @@ async def test_a_question_is_answered_by_a_choice_or_in_own_words(tmp_path: Path
         terminal.type(ENTER)
         second = (await run.parent.hears(SettleAsk, 2))[1]
         assert (second.ask_id, second.text) == ("ask-2", "none")
+
+
+@played
+async def test_enter_behind_an_editor_is_no_yes_to_what_was_asked_meanwhile(tmp_path: Path) -> None:
+    async with scene(tmp_path, 80, EDITOR=f"{sys.executable} -I {an_editor.__file__}") as (run, terminal):
+        run.parent.tell(TurnStarted(turn=1, prompt="x"))
+        await terminal.shows("working")
+        terminal.type(CTRL_G)
+        await terminal.shows("editing <")
+        run.parent.tell(approval("rm -rf build", grant=""))
+        terminal.type("put fix the docs too\r")
+        await terminal.shows("saved <")
+        terminal.type("end 0\r")
+        await terminal.shows("› fix the docs too", "rm -rf build", "Allow once")
+        terminal.type(ENTER)
+        # The message is queued; whoever waits longer is asked for a reason. Nobody says yes.
+        await terminal.becomes(lambda: "queued  fix" in terminal.text or "and say why:" in terminal.text)
+        assert not [order for order in run.parent.heard if isinstance(order, SettleAsk)]
 
 
 @played
