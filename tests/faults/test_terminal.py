@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import select
 import signal
 import sys
 import threading
@@ -83,10 +84,10 @@ def delegation() -> list[Step]:
     ]
 
 
-def has_ended(at: Home) -> bool:
-    """Whether a turn has come to its end in the session's log."""
+def has_ended(at: Home, turns: int = 1) -> bool:
+    """Whether so many turns have come to their end in the session's log."""
     (log,) = (at.folder / "state" / "fido" / "sessions").glob("*.jsonl")
-    return b"TurnEnded" in log.read_bytes()
+    return log.read_bytes().count(b"TurnEnded") >= turns
 
 
 def asleep(at: Home) -> list[int]:
@@ -231,7 +232,8 @@ def test_the_agent_goes_on_while_nobody_reads_the_terminal(
             run.shows("the end", "ready")
         with fault.attempt("the end while the terminal takes no output"):
             run.terminal.type("go" + ENTER)
-            server.wait_for_requests(2)
+            wait_until(lambda: has_ended(run.at, 2), "the turn to end, and the terminal to be full")
+            wait_until(lambda: not select.select([], [run.terminal._tty], [], 0.1)[1], "a full terminal")
             struck = time.monotonic()
             kill(run.terminal.process.pid, signal.SIGTERM)
             wait_until(lambda: not run.at.processes(), "everything to end")
