@@ -28,7 +28,7 @@ ENVIRONMENT = {
 # What a person types, as a terminal sends it.
 ENTER, ESC, TAB, BACKSPACE = "\r", "\x1b", "\t", "\x7f"
 CTRL_C, CTRL_D, CTRL_F, CTRL_G, CTRL_J, CTRL_O = (chr(ord(key) & 31) for key in "CDFGJO")
-CTRL_R, CTRL_U, CTRL_Z = (chr(ord(key) & 31) for key in "RUZ")
+CTRL_R, CTRL_U, CTRL_Z, CTRL_UNDERSCORE = (chr(ord(key) & 31) for key in "RUZ_")
 UP, DOWN, RIGHT, LEFT, HOME, END = (f"\x1b[{final}" for final in "ABCDHF")
 PAGE_UP, PAGE_DOWN, CTRL_HOME, CTRL_END = "\x1b[5~", "\x1b[6~", "\x1b[1;5H", "\x1b[1;5F"
 F1, F2, F3, F4, F5 = "\x1bOP", "\x1bOQ", "\x1bOR", "\x1bOS", "\x1b[15~"

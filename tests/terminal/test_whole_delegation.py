@@ -14,7 +14,7 @@ from tests.fakes.chat_script import Step, call, calls, gate, parent, say, status
 from tests.fakes.fido import wait_until
 from tests.fakes.scene import Whole, leave, whole
 from tests.fakes.scripted_server import ScriptedServer
-from tests.fakes.terminal import CTRL_C, ENTER, ESC, F1, F2
+from tests.fakes.terminal import CTRL_C, CTRL_UNDERSCORE, ENTER, ESC, F1, F2
 
 RESULT = json.dumps({"status": "completed", "summary": "It prints one.", "findings": []})
 PRIVATE = {
@@ -190,7 +190,9 @@ def test_one_ctrl_c_stops_the_delegation_and_leaves_the_draft_and_every_other_pr
         assert "again to leave" not in run.terminal.text
         assert {name: run.pid_of(name) for name in others} == others
         run.terminal.type(CTRL_C)
-        run.shows("again to leave", "› half a dra")
+        run.shows("Cleared", "again leaves")
+        run.terminal.type(CTRL_UNDERSCORE)
+        run.shows("› half a dra")
 
 
 @pytest.mark.parametrize("stopped", [False, True], ids=["works", "stands still"])

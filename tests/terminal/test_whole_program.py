@@ -89,7 +89,7 @@ def test_one_ctrl_c_cancels_the_turn_and_keeps_the_draft(
     program.until(lambda: "Cancelled" in program.text, "the turn to be cancelled")
     assert "a draft" in program.text
     program.type(CTRL_C)
-    program.until(lambda: "again to leave" in program.text, "the hint")
+    program.until(lambda: "again leaves" in program.text, "the hint")
     program.type(CTRL_C)
     program.until(lambda: program.ended, "the program to end")
     wait_until(lambda: not at.processes(), "everything to end")
