@@ -23,7 +23,7 @@ DARK, LIGHT = b"\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\", b"\x1b]11;rgba:ff/ff/ff/ff\x0
 def sifted(*pieces: bytes, awaited: bool = True) -> tuple[bytes, list[str]]:
     """What is left of the pieces, and what was learned."""
     learned: list[str] = []
-    answers = Answers(learned.append, lambda: None)
+    answers = Answers(learned.append)
     answers.awaited = awaited
     return b"".join(bytes(answers.sift(piece)) for piece in pieces), learned
 
@@ -90,17 +90,16 @@ def test_a_key_ends_an_answer_that_was_cut_off(answer: bytes, key: bytes) -> Non
 
 
 def test_an_answer_that_was_cut_off_is_given_up_after_a_moment() -> None:
-    asked: list[None] = []
-    answers = Answers(lambda _: None, lambda: asked.append(None))
+    answers = Answers(lambda _: None)
     assert answers.sift(DARK[:18]) == []
-    assert asked
+    assert answers.holds
     assert not answers.give_up()
     assert bytes(answers.sift(b"hello")) == b"hello"
 
 
 @pytest.mark.parametrize("passed", [False, True])
 def test_keys_that_look_like_the_beginning_of_an_answer_come_after_a_moment(passed: bool) -> None:
-    answers = Answers(lambda _: None, lambda: None)
+    answers = Answers(lambda _: None)
     answers.awaited = True
     before = bytes(answers.sift(b"\x1b")) if passed else b""
     assert answers.sift(b"]" if passed else b"\x1b]") == []

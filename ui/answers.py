@@ -30,16 +30,19 @@ class Answers:
     None of them is a key, whoever has asked for it. Nobody waits for one.
     """
 
-    def __init__(self, on_background: Callable[[Background], None], pause: Callable[[], None]) -> None:
-        """`pause` asks for `give_up` to be called in `PAUSE_S`; asked again, it begins anew."""
+    def __init__(self, on_background: Callable[[Background], None]) -> None:
         self._on_background = on_background
-        self._pause = pause
         self._held = b""
         self._esc = self._passed = False
         """Whether an Esc was let through last, and whether it is the one that begins what is held."""
         self._given_up = b""
         self.awaited = False
         """Whether a question has had no answer yet."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether a part of an answer is held; after `PAUSE_S` without the rest it is to be given up."""
+        return bool(self._held)
 
     def sift(self, codes: Sequence[int]) -> list[int]:
         """Return what was read without strings of control."""
@@ -56,8 +59,6 @@ class Answers:
             kept = kept[1:]
         self._passed &= bool(self._held)
         self._esc = self.awaited and not self._held and data.endswith(_ESC)
-        if self._held:
-            self._pause()
         return [*given_up, *kept]
 
     def give_up(self) -> bool:

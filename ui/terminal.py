@@ -82,7 +82,7 @@ class Terminal(urwid.display.raw.Screen):
         self.set_terminal_properties(hyperlinks=reads)
         self.ascii_only = False
         self.pastes = Pastes()
-        self._answers = Answers(on_background, self._pause)
+        self._answers = Answers(on_background)
         self._later = later
         self._pausing: Timer | None = None
         self._answered = False
@@ -165,6 +165,8 @@ class Terminal(urwid.display.raw.Screen):
             codes += self.pastes.sift(more)
         self._answers.awaited = self._outstanding
         codes = self._answers.sift(codes)
+        if self._answers.holds:
+            self._pause()
         if 0x1B in codes and all(code <= 0xFF for code in codes):
             codes = [*layouts.named(bytes(codes))]
         if _LINE_FEED not in codes:
