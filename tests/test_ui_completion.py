@@ -264,8 +264,8 @@ def test_a_path_or_a_sentence_offers_no_command(typed: str) -> None:
 
 def test_the_keys_of_the_list_are_those_that_the_person_wants() -> None:
     desk = desktop()
-    desk.view.state.keymap = keys.Keymap.of({"choose_down": ("ctrl n",), "take": ("ctrl y",)})
-    desk.type("/").press("ctrl n", "ctrl y")
+    desk.view.state.keymap = keys.Keymap.of({"choose_down": ("ctrl n",), "take": ("meta t",)})
+    desk.type("/").press("ctrl n", "meta t")
     assert draft(desk) == "/plan clear"
 
 

@@ -28,7 +28,8 @@ def thinking(columns: int = 80, rows: int = 24, text: str = "First.\nThen.") -> 
 
 def transcript(desk: Desktop) -> list[str]:
     """The transcript's rows that hold something, without what stands beside them."""
-    return [line for row in desk.lines[2:-4] if (line := row.split("│")[0].rstrip(" ┃"))]
+    rows = [row.split("│")[0].rstrip(" ┃") for row in desk.lines[2:-4]]
+    return [row for row in rows if row.strip("─")]
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

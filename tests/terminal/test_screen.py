@@ -120,7 +120,7 @@ async def test_a_screen_stays_and_says_so_when_the_supervisor_does_not_take_the_
         run.supervisor = PlayedSupervisor(run.place)
         await run.start(run.supervisor)
         terminal.type(CTRL_C)
-        await terminal.shows("again to leave")
+        await terminal.shows("again leaves")
         terminal.type(CTRL_C)
         await run.supervisor.hears(Stop)
         assert await terminal.ends() == 0
@@ -371,7 +371,8 @@ async def test_an_idle_screen_costs_nothing(tmp_path: Path) -> None:
         await _watch(terminal, IDLE_S)
         after = _costs(terminal.process.pid)
         assert len(terminal.written) == written
-        assert after.wakeups - before.wakeups <= 12 * IDLE_S
+        # Three publishers beat each second; a ping of each of three links every 0.4 s wakes twice.
+        assert after.wakeups - before.wakeups <= 18 * IDLE_S
         assert after.ticks - before.ticks <= 2  # of 10 ms: it is 0.3 % of 6 s
 
 
