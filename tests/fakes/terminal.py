@@ -212,6 +212,11 @@ class TerminalProgram:
                 raise AssertionError(self._missing(what))
 
     @property
+    def is_full(self) -> bool:
+        """Whether the program can write no more, as nobody has read what it wrote."""
+        return not select.select([], [self._tty], [], 0)[1]
+
+    @property
     def rests(self) -> bool:
         """Whether what is drawn is no part of a frame whose rest is on its way."""
         shown = self.written.rfind(FRAME_END) > self.written.rfind(FRAME_BEGIN)

@@ -10,7 +10,7 @@ from ipc.messages import Beat, CancelTurn, PlanChanged, ScreenConfigured, TurnSt
 from tests.fakes.facts import PLAN, approval, finished, session, usage
 from tests.fakes.past import deltas, past
 from tests.fakes.scene import played, say, scene
-from tests.fakes.terminal import CTRL_C, FOCUS_IN, FOCUS_OUT, FRAME_END, TerminalProgram
+from tests.fakes.terminal import CTRL_C, DEADLINE_S, FOCUS_IN, FOCUS_OUT, FRAME_END, TerminalProgram
 
 FRAMES_A_SECOND = 30
 WATCHED_S = 1.5
@@ -120,10 +120,18 @@ async def test_a_terminal_that_reads_slowly_keeps_nobody_waiting(tmp_path: Path)
     async with scene(tmp_path, 120, 40) as (run, terminal):
         run.parent.tell(TurnStarted(turn=1, prompt="x"))
         await terminal.shows("working")
-        answer = deltas(1, 40)
-        for _ in range(40):  # nobody reads what is drawn of it
+        loop, answer, full = asyncio.get_running_loop(), deltas(1, 40), asyncio.Event()
+
+        def tell() -> None:  # nobody reads what is drawn of it
             run.parent.tell(*itertools.islice(answer, 50))
-            await asyncio.sleep(0.02)
+            if terminal.is_full:
+                full.set()
+            else:
+                loop.call_later(0.02, tell)
+
+        tell()
+        async with asyncio.timeout(DEADLINE_S):
+            await full.wait()
         terminal.type(CTRL_C)
         await run.parent.hears(CancelTurn)
         run.parent.tell(say("\n\nThe end."), finished(status="cancelled"))
