@@ -197,7 +197,10 @@ class Supervisor(Actor):
             kill([each for pid in strays for each in (pid, *descendants(pid))], spare_groups=alive.keys())
 
     def _follow_front(self) -> None:
-        """Stop with a front that was stopped by the terminal, so that the shell gets its job back."""
+        """Stop with a front that was stopped by the terminal, so that the shell gets its job back.
+
+        Not when it is to end: whoever stands still then ends nobody.
+        """
         front = self._processes.pid_of(self._front)
         if front is None:
             return
@@ -205,7 +208,7 @@ class Supervisor(Actor):
             stopped = os.waitid(os.P_PID, front, os.WSTOPPED | os.WNOHANG)
         except ChildProcessError:
             return  # it has just ended: the next look reaps it
-        if stopped is not None and stopped.si_status in STOPS:
+        if stopped is not None and stopped.si_status in STOPS and not self._ending:
             signal.signal(signal.SIGTSTP, signal.SIG_DFL)
             os.kill(os.getpid(), stopped.si_status)
             signal.signal(signal.SIGTSTP, signal.SIG_IGN)
