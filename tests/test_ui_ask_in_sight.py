@@ -184,6 +184,18 @@ def test_the_queue_and_what_is_said_give_way_to_the_answers(columns: int, rows: 
     draw_exactly(desk)
 
 
+def test_beside_a_long_draft_the_queue_gives_way_to_many_answers() -> None:
+    options = tuple(f"option {number}" for number in range(1, 8))
+    ask = AskRaised(ask_id="q", kind="question", tool="ask_user", title="?", body="Which?", options=options)
+    desk = working(80, 24)
+    desk.screen.composer.editor.insert_text("draft\n" * 12)
+    for number in range(5):
+        desk.view.desk.outbox.add(Draft(f"message {number}"))
+    shown = desk.tell(ask).wait(2 * GRACE_S).text
+    assert all(f"{number} option {number}" in shown for number in range(1, 8))
+    assert "9 Do not answer" in shown
+
+
 def test_answers_out_of_sight_are_counted() -> None:
     options = tuple(f"option {number}" for number in range(1, 15))
     ask = AskRaised(ask_id="q", kind="question", tool="ask_user", title="?", body="Which?", options=options)
