@@ -241,9 +241,7 @@ def test_it_publishes_what_becomes_of_the_actors_and_takes_a_stop(on: Stage) -> 
     ("reason", "said"),
     [("suspend", "suspended. This brings it back"), ("left", "this goes on with the session")],
 )
-def test_a_run_that_was_left_tells_the_command_that_brings_it_back(
-    on: Stage, reason: str, said: str
-) -> None:
+def test_a_run_that_was_left_tells_the_command_that_brings_it_back(on: Stage, reason: str, said: str) -> None:
     play = on.start("ui", ui="well.ui", **WELL)
     on.player("listening.parent")
     place = RunPlace.open(next((on.root / "run").glob("r-*")))
