@@ -386,9 +386,11 @@ class Costs(NamedTuple):
 def _costs(pid: int) -> Costs:
     wakeups = 0
     for status in Path(f"/proc/{pid}/task").glob("*/status"):
-        (line,) = (each for each in status.read_text().splitlines() if each.startswith("voluntary"))
+        (line,) = (
+            each for each in status.read_text(encoding="utf-8").splitlines() if each.startswith("voluntary")
+        )
         wakeups += int(line.split()[1])
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return Costs(wakeups, int(fields[11]) + int(fields[12]))
 
 
