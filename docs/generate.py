@@ -24,7 +24,8 @@ from actors.session.events import AnyEvent
 from actors.settings.settings import ENVIRONMENT, WORKSPACE_MAY_SET, Settings
 from actors.settings.tables import Table
 from actors.tools.tool import description
-from ui.keys import BINDINGS, LOCAL_COMMANDS
+from ui import key_names
+from ui.keys import BINDINGS, EDITING, LOCAL_COMMANDS
 
 DOCS: Final = Path(__file__).parent
 PAGES: Final = (*sorted(DOCS.glob("*.md")), DOCS.parent / "README.md")
@@ -226,6 +227,7 @@ def _schema_type(schema: dict[str, Any]) -> str:
 def keys() -> str:
     """Every key and every local command of the screen."""
     rows = [[binding.shown, binding.help] for binding in BINDINGS]
+    rows += [[", ".join(map(key_names.shown, names)), text] for names, text in EDITING]
     rows += [[f"`{name}`", text] for name, text in LOCAL_COMMANDS.items()]
     return table(["key or command", "does"], rows)
 

@@ -66,6 +66,12 @@ def test_every_entry_is_one_that_urwid_takes(tones: Tones, colours: Colours) -> 
 
 
 @pytest.mark.parametrize("tones", get_args(Tones))
+def test_where_bright_colours_are_bold_ones_nothing_is_drawn_in_bold_black(tones: Tones) -> None:
+    basics = [entry[1] for entry in palettes.palette(tones, bright_is_bold=True)]
+    assert [basic for basic in basics if AttrSpec(basic, "default", 16).foreground_number == 8] == []
+
+
+@pytest.mark.parametrize("tones", get_args(Tones))
 def test_only_subagents_wear_the_accent(tones: Tones) -> None:
     wearing = {entry[0] for entry in palettes.palette(tones) if palettes.ACCENT in entry}
     assert wearing == {"activity"}

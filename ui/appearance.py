@@ -23,7 +23,10 @@ class Appearance:
 
     def palette(self) -> Iterator[tuple[palettes.Role, str, str, str, str, str]]:
         """Return the colours, as urwid takes them."""
-        return palettes.palette(palettes.tones(self._look.theme, self._background))
+        return palettes.palette(
+            palettes.tones(self._look.theme, self._background),
+            bright_is_bold=self._terminal.fg_bright_is_bold,
+        )
 
     def see_background(self, background: palettes.Background) -> None:
         """Take the colours that are read on what the terminal has told of itself."""

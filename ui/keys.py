@@ -92,7 +92,7 @@ BINDINGS: Final = (
     Binding("browse", ("shift tab",), "go to the transcript, and back", "composer"),
     Binding("leave", ("ctrl d",), "in an empty line: leave", "composer"),
     Binding("cancel", ("esc",), "close what is open, else stop the turn"),
-    Binding("interrupt", ("ctrl c",), "the same; twice when idle: leave"),
+    Binding("interrupt", ("ctrl c",), "the same; when idle: clear the draft, twice: leave"),
     Binding("plan", ("f2", "ctrl t"), "the whole plan"),
     Binding("fold", ("f3", "ctrl o"), "thoughts, outputs and diffs: all of them, or a line each"),
     Binding("recall", ("f4",), "earlier sessions of this workspace"),

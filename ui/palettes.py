@@ -183,11 +183,16 @@ def tones(theme: Theme, background: Background | None) -> Tones:
     return theme
 
 
-def palette(wanted: Tones) -> Iterator[tuple[Role, str, str, str, str, str]]:
-    """Yield urwid's palette entries: role, 16 colours, ground, none, 256 and more, ground."""
+def palette(wanted: Tones, *, bright_is_bold: bool = False) -> Iterator[tuple[Role, str, str, str, str, str]]:
+    """Yield urwid's palette entries: role, 16 colours, ground, none, 256 and more, ground.
+
+    `bright_is_bold`: the terminal has 8 colours, the others as bold ones; its grey would be black.
+    """
     for role, tone in _roles(_HUES[wanted]).items():
         settings = "" if "," in tone.high else _SETTINGS.get(role, "")
         basic, high = tone.basic + settings, tone.high + settings
+        if bright_is_bold:
+            basic = basic.replace("dark gray", "default")
         yield role, basic, tone.basic_ground, _MONO.get(role, "default"), high, tone.high_ground
 
 
