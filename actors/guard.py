@@ -81,11 +81,20 @@ def _wait_for(child: int, watched: Set[signal.Signals], patience_s: float) -> in
         elif came.si_signo == signal.SIGALRM:
             _send(child, signal.SIGKILL)
         else:
-            if not signal.getitimer(signal.ITIMER_REAL)[0]:  # asking again lengthens nothing
+            if not _is_patient():  # asking again lengthens nothing
                 signal.setitimer(signal.ITIMER_REAL, patience_s)
             if came.si_signo != signal.SIGINT or came.si_code <= 0:  # Ctrl-C went to the whole group
                 _send(child, came.si_signo)
             _send(child, signal.SIGCONT)  # it may stand still
+
+
+def _is_patient() -> bool:
+    """Whether the work was told to end and has its time for that."""
+    return signal.getitimer(signal.ITIMER_REAL)[0] > 0
+
+
+def _is_told_to_end() -> bool:
+    return _is_patient() or not ENDS.isdisjoint(signal.sigpending())
 
 
 def _send(child: int, number: int) -> None:
@@ -94,7 +103,7 @@ def _send(child: int, number: int) -> None:
 
 
 def _look_at(child: int) -> int | None:
-    """Reap; the child's status when it has ended. A child that was stopped is followed."""
+    """Reap; the child's status when it has ended. A child that was stopped is followed, until the end."""
     while True:
         pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
         if pid == 0:
@@ -104,12 +113,14 @@ def _look_at(child: int) -> int | None:
         if not os.WIFSTOPPED(status):
             return os.waitstatus_to_exitcode(status)
         if os.WSTOPSIG(status) in STOPS:
-            _stop(os.WSTOPSIG(status))
+            if not _is_told_to_end():  # and was continued for it: nobody would do that a second time
+                _stop(os.WSTOPSIG(status))
             os.kill(child, signal.SIGCONT)
 
 
 def _stop(number: int) -> None:
     """Stop as the signal does by default; returns when the shell continues us."""
+    signal.sigtimedwait({signal.SIGTSTP}, 0)  # the group's, if it was not heard yet: it would stop us twice
     before = signal.pthread_sigmask(signal.SIG_UNBLOCK, {number})
     os.kill(os.getpid(), number)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -125,7 +125,7 @@ def test_nothing_is_undone_while_a_turn_runs_and_draft_and_queue_stay(
     until_shown(program, "think", "› the next one", "And more.", "a draft")
     program.until(lambda: "queued" not in program.text, "the queue to be empty")
     program.type(CTRL_C)
-    program.until(lambda: "again to leave" in program.text, "the hint")
+    program.until(lambda: "again leaves" in program.text, "the hint")
     program.type(CTRL_C)
     program.until(lambda: program.ended, "the program to end")
     wait_until(lambda: not at.processes(), "everything to end")
