@@ -235,7 +235,7 @@ def test_the_whole_of_a_command_can_be_read_before_it_is_approved(
 ) -> None:
     server.add(call("bash_exec", {"command": COMMAND}), say("Not then."))
     with whole(server, tmp_path, "go", columns=columns, rows=24) as run:
-        run.shows("bash_exec asks", "1-9 answer")
+        run.shows("bash_exec asks", "1-4 answer")
         seen = run.terminal.text
         for _ in range(30):
             before = run.terminal.text
