@@ -196,6 +196,14 @@ class TerminalProgram:
         red, green, blue = (self.background[at : at + 2] * 2 for at in (0, 2, 4))
         return f"\x1b]11;rgb:{red}/{green}/{blue}\x1b\\".encode()
 
+    def fill(self) -> None:
+        """Take the room for output that is left while nobody reads; nothing of it is seen."""
+        fd = os.open(os.ttyname(self._tty), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        with contextlib.suppress(BlockingIOError):
+            while os.write(fd, b"\0"):
+                pass
+        os.close(fd)
+
     @property
     def ended(self) -> bool:
         """Whether the program has ended."""
