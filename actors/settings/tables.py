@@ -2,6 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
+import msgspec
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -158,12 +159,4 @@ class Screen(Table):
     @property
     def fact(self) -> ScreenConfigured:
         """What the screen is told of it."""
-        keys = {action: tuple(names) for action, names in self.keys.items()}
-        return ScreenConfigured(
-            theme=self.theme,
-            glyphs=self.glyphs,
-            mouse=self.mouse,
-            motion=self.motion,
-            notify=self.notify,
-            keys=keys,
-        )
+        return msgspec.convert(self.model_dump(), ScreenConfigured)
